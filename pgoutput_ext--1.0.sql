@@ -1,0 +1,1 @@
+\echo Use "CREATE EXTENSION pgoutput_ext" to load this file. \quit
