@@ -23,7 +23,11 @@ typedef struct TypeEncoder TypeEncoder;
 typedef void (*EncodeFunction) (StringInfo out, Datum value,
 								TypeEncoder *encoder);
 
-/* How the values of one type are sent; shared by all columns of the type. */
+/*
+ * How the values of one type are sent; shared by all columns of the type.
+ * "function" is set with a direct encoder too: it falls back to it for
+ * settings and values that it does not write itself.
+ */
 struct TypeEncoder
 {
 	Oid			type_id;		/* hash key */
@@ -38,12 +42,19 @@ struct TypeEncoder
 /*
  * The direct encoder that writes the same bytes as the text output (binary
  * send) function with the given OID, for values of the given representation;
- * NULL if there is none, and the FmgrInfo must be called.  With "convert" the
+ * NULL if there is none, and the function must be called.  With "convert" the
  * stream needs pg_server_to_client() for anything that may not be ASCII.
  */
 extern EncodeFunction direct_text_encoder(Oid output_function, int16 typlen,
 										  bool typbyval, bool convert);
 extern EncodeFunction direct_binary_encoder(Oid send_function, int16 typlen,
-											bool typbyval);
+											bool typbyval, bool convert);
+
+/*
+ * Encodes any value by calling encoder->function, an output function unless
+ * encoder->binary; converts text if encoder->convert.
+ */
+extern void encode_by_function(StringInfo out, Datum value,
+							   TypeEncoder *encoder);
 
 #endif							/* PGOUTPUT_EXT_ENCODER_H */
