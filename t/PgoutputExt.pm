@@ -1,0 +1,363 @@
+# What the TAP tests share: private servers, pairs of slots, and the comparison
+# of what pgoutput and pgoutput_ext give over the same WAL.
+#
+#	use FindBin;
+#	use lib $FindBin::RealBin;
+#	use PgoutputExt;
+#	use Test::More;
+#
+#	my $node = new_node('main');
+#	my $dbh = $node->{dbh};
+#	$dbh->do('CREATE TABLE t (a int PRIMARY KEY)');
+#	$dbh->do('CREATE PUBLICATION p FOR TABLE t');
+#	my $pair = create_slot_pair($dbh, 's');
+#	$dbh->do('INSERT INTO t VALUES (1)');
+#	same_stream($dbh, $pair, 'an insert',
+#		options => [ proto_version => 1, publication_names => 'p' ]);
+#
+# The server is the one that PG_CONFIG (or pg_config in PATH) belongs to.
+# PGOUTPUT_EXT_PLUGIN names another plugin to put in our place; with
+# "pgoutput" the comparison must never find anything.
+
+package PgoutputExt;
+
+use strict;
+use warnings;
+
+use Cwd ();
+use DBI ();
+use Exporter 'import';
+use File::Temp ();
+use Test::More ();
+
+use PgoutputMessage;
+
+our @EXPORT = qw(
+  server_major plugin_name new_node connect_db standard_options
+  create_slot_pair drop_slot_pair read_slot compare_slots same_stream
+  describe_stream count_types quote_names
+);
+
+my ($bindir, $major);
+
+# The server's programs and the modules of PostgreSQL::Test are found from
+# pg_config, so that a test can be started by hand with nothing prepared.
+BEGIN
+{
+	my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
+	chomp($bindir = `$pg_config --bindir`);
+	chomp(my $pgxs = `$pg_config --pgxs`);
+	die "cannot run $pg_config\n" if $pgxs eq '';
+	($major) = `$pg_config --version` =~ /^PostgreSQL (\d+)/;
+	$pgxs =~ s{/makefiles/pgxs\.mk$}{};
+	unshift @INC, "$pgxs/test/perl";
+	$ENV{PATH} = "$bindir:$ENV{PATH}";
+	$ENV{PG_REGRESS} ||= "$pgxs/test/regress/pg_regress";
+
+	# Data directories and logs go to a directory that is removed at the end,
+	# unless the caller said where he wants them.
+	if (!$ENV{TESTDIR} && !$ENV{TESTDATADIR})
+	{
+		my $dir = File::Temp::tempdir(
+			'pgoutput_ext.XXXXXXXX',
+			TMPDIR => 1,
+			CLEANUP => !$ENV{PG_TEST_NOCLEAN});
+		$ENV{TESTDIR} = $dir;
+		$ENV{TESTDATADIR} = "$dir/tmp_check";
+		$ENV{TESTLOGDIR} = "$dir/log";
+		mkdir $ENV{TESTDATADIR};
+		mkdir $ENV{TESTLOGDIR};
+	}
+}
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+
+# PostgreSQL::Test sends what a dying test says to its log; say it aloud too.
+END
+{
+	if ($? != 0 && $PostgreSQL::Test::Utils::log_path && !Test::More->builder->{Done_Testing})
+	{
+		my $status = $?;
+		foreach my $log (glob "$PostgreSQL::Test::Utils::log_path/regress_log_*")
+		{
+			my @lines = split /\n/, PostgreSQL::Test::Utils::slurp_file($log);
+			splice @lines, 0, -15 if @lines > 15;
+			Test::More::diag("end of $log:\n", map { "$_\n" } @lines);
+		}
+		$? = $status;
+	}
+}
+
+# Major version of the server under test.
+sub server_major
+{
+	return $major;
+}
+
+# Plugin that is compared with pgoutput.
+sub plugin_name
+{
+	return $ENV{PGOUTPUT_EXT_PLUGIN} || 'pgoutput_ext';
+}
+
+# A started server ready for logical decoding with pgoutput_ext.  Returns the
+# node; $node->{dbh} is a connection to its database "postgres".
+# Parameters: encoding and locale (UTF8, C), conf (text for postgresql.conf),
+# start (1).
+sub new_node
+{
+	my ($name, %params) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(
+		allows_streaming => 'logical',
+		extra => [
+			'--encoding', $params{encoding} || 'UTF8',
+			'--locale', $params{locale} || 'C' ]);
+	$node->append_conf(
+		'postgresql.conf', qq{
+shared_buffers = 16MB
+max_connections = 40
+max_replication_slots = 40
+max_wal_senders = 20
+max_prepared_transactions = 20
+autovacuum = off
+timezone = 'UTC'
+});
+	allow_plugin($node);
+	$node->append_conf('postgresql.conf', $params{conf}) if defined $params{conf};
+	if ($params{start} // 1)
+	{
+		$node->start;
+		$node->{dbh} = connect_db($node);
+	}
+	return $node;
+}
+
+# Names pgoutput_ext in output_plugin_libraries where the server has that
+# setting; a minor release without it would refuse to start with it.
+sub allow_plugin
+{
+	my ($node) = @_;
+	my ($out, $err) = ('', '');
+	my $known = IPC::Run::run(
+		[ 'postgres', '-C', 'output_plugin_libraries', '-D', $node->data_dir ],
+		'>', \$out, '2>', \$err);
+
+	$node->append_conf('postgresql.conf',
+		"output_plugin_libraries = 'pgoutput, test_decoding, pgoutput_ext'")
+	  if $known;
+	return;
+}
+
+# New connection to a node.  Errors are for the caller to look at ($dbh->err)
+# unless raise => 1; strings are bytes, as the server sent them.
+# Parameters: dbname (postgres), user, raise (1).
+sub connect_db
+{
+	my ($node, %params) = @_;
+	my $dsn = sprintf 'dbi:Pg:dbname=%s;host=%s;port=%d',
+	  $params{dbname} || 'postgres', $node->host, $node->port;
+
+	local $ENV{PGCLIENTENCODING} = $params{client_encoding} || 'UTF8';
+	return DBI->connect(
+		$dsn,
+		$params{user} // '',
+		'',
+		{   AutoCommit => 1,
+			RaiseError => $params{raise} // 1,
+			PrintError => 0,
+			PrintWarn => 1,
+			AutoInactiveDestroy => 1,
+			pg_enable_utf8 => 0,
+			pg_server_prepare => 0 });
+}
+
+# Publication names as a list for publication_names, protected by quotes.
+sub quote_names
+{
+	return join ',', map { (my $name = $_) =~ s/"/""/g; "\"$name\"" } @_;
+}
+
+# The options that every test needs: protocol version (1) and publications.
+# Takes and returns a flat list, so that others can be added.
+sub standard_options
+{
+	my ($publications, %params) = @_;
+	return (
+		proto_version => delete $params{proto_version} // 1,
+		publication_names => quote_names(ref $publications ? @$publications : $publications),
+		%params);
+}
+
+# Two slots at the same place in WAL: "$name" of pgoutput, "${name}_ext" of
+# pgoutput_ext.  With two_phase => 1 both decode prepared transactions at
+# PREPARE.  The second is a copy of the first, so that they share restart_lsn
+# and confirmed_flush_lsn.
+sub create_slot_pair
+{
+	my ($dbh, $name, %params) = @_;
+	my $pair = { oracle => $name, ours => "${name}_ext" };
+
+	$dbh->do(q{SELECT pg_create_logical_replication_slot(?, 'pgoutput')}, undef, $pair->{oracle});
+	$dbh->do(q{SELECT pg_copy_logical_replication_slot(?, ?, false, ?)},
+		undef, $pair->{oracle}, $pair->{ours}, plugin_name());
+	if ($params{two_phase})
+	{
+		# A copy does not inherit two_phase; asking for it on reading turns it
+		# on, from confirmed_flush_lsn on.
+		foreach my $slot ($pair->{oracle}, $pair->{ours})
+		{
+			my $read = read_slot($dbh, $slot,
+				options => [ proto_version => 3, publication_names => 'none', two_phase => 'on' ]);
+			die "cannot turn on two_phase: $read->{error}{message_primary}" if $read->{error};
+		}
+	}
+	return $pair;
+}
+
+sub drop_slot_pair
+{
+	my ($dbh, $pair) = @_;
+	$dbh->do('SELECT pg_drop_replication_slot(?)', undef, $_) foreach @$pair{qw(oracle ours)};
+	return;
+}
+
+my @error_fields = qw(severity sqlstate message_primary message_detail
+  message_hint context schema_name table_name column_name datatype_name
+  constraint_name);
+
+# Reads a slot by the SQL functions.  Parameters: options (array reference of
+# names and values), upto_lsn, upto_nchanges, get (consume; default peek).
+# Returns { rows => [[lsn, xid, data], ...], error => {fields} or undef,
+# warnings => [...] }; slot and plugin are called SLOT and PLUGIN in the texts.
+sub read_slot
+{
+	my ($dbh, $slot, %params) = @_;
+	my @warnings;
+	my $sql = sprintf 'SELECT lsn::text, xid::text, data FROM pg_logical_slot_%s_binary_changes(%s)',
+	  $params{get} ? 'get' : 'peek',
+	  join ', ', $dbh->quote($slot),
+	  defined $params{upto_lsn} ? "'$params{upto_lsn}'" : 'NULL',
+	  $params{upto_nchanges} // 'NULL',
+	  map { $dbh->quote($_) } @{ $params{options} || [] };
+
+	local $SIG{__WARN__} = sub { push @warnings, $_[0] };
+	local $dbh->{RaiseError} = 0;
+	my $rows = $dbh->selectall_arrayref($sql);
+	my $error;
+	if ($dbh->err)
+	{
+		$rows = [];
+		$error = { map { $_ => $dbh->pg_error_field("pg_diag_$_") } @error_fields };
+		$error->{sqlstate} //= $dbh->state;
+		$error->{message_primary} //= $dbh->errstr;
+	}
+	my $plugin = plugin_name();
+	foreach my $text (@warnings, $error ? grep { defined } values %$error : ())
+	{
+		$text =~ s/ at \S+ line \d+\.?\n*\z//;
+		$text =~ s/\bslot "\Q$slot\E"/slot "SLOT"/g;
+		$text =~ s/\boutput plugin "(?:pgoutput|\Q$plugin\E)"/output plugin "PLUGIN"/g;
+	}
+	return { rows => $rows, error => $error, warnings => \@warnings };
+}
+
+# Reads both slots of a pair with the same parameters (read_slot's).  Returns
+# (difference, oracle's result): difference is undef or a text for people.
+# ours_first => 1 reads our slot first; options_ours replaces options for our
+# slot; dbh_ours reads it over another connection.
+sub compare_slots
+{
+	my ($dbh, $pair, %params) = @_;
+	my %ours = %params;
+	my $dbh_ours = delete $ours{dbh_ours} || $dbh;
+	$ours{options} = $params{options_ours} if $params{options_ours};
+
+	my ($got, $expected);
+	$got = read_slot($dbh_ours, $pair->{ours}, %ours) if $params{ours_first};
+	$expected = read_slot($dbh, $pair->{oracle}, %params);
+	$got = read_slot($dbh_ours, $pair->{ours}, %ours) unless $params{ours_first};
+
+	return (difference($expected, $got), $expected);
+}
+
+# What differs between two results of read_slot; undef when nothing does.
+sub difference
+{
+	my ($expected, $got) = @_;
+	my @texts;
+
+	foreach my $field (@error_fields)
+	{
+		my $want = $expected->{error} ? $expected->{error}{$field} : undef;
+		my $have = $got->{error} ? $got->{error}{$field} : undef;
+		push @texts, sprintf "error, %s\n  pgoutput: %s\n  ours:     %s", $field, $want // '(none)', $have // '(none)'
+		  if ($want // '') ne ($have // '');
+	}
+	my ($want, $have) = map { join "\n", @{ $_->{warnings} } } $expected, $got;
+	push @texts, "warnings\n  pgoutput: $want\n  ours:     $have" if $want ne $have;
+
+	my $rows = rows_difference($expected->{rows}, $got->{rows});
+	push @texts, $rows if defined $rows;
+	return @texts ? join("\n", @texts) : undef;
+}
+
+sub rows_difference
+{
+	my ($expected, $got) = @_;
+	my $n = @$expected > @$got ? @$expected : @$got;
+	my ($describe, $describe_ours) = (PgoutputMessage->new, PgoutputMessage->new);
+	my @before;
+
+	for my $i (0 .. $n - 1)
+	{
+		my ($want, $have) = ($expected->[$i], $got->[$i]);
+		if ($want && $have && $want->[0] eq $have->[0] && $want->[1] eq $have->[1] && $want->[2] eq $have->[2])
+		{
+			push @before, "  both:     $want->[0] $want->[1] " . $describe->describe($want->[2]);
+			$describe_ours->describe($want->[2]);
+			shift @before if @before > 4;
+			next;
+		}
+		my @shown = map {
+			my ($row, $d) = @$_;
+			$row ? "$row->[0] $row->[1] " . $d->describe($row->[2]) . "\n            " . unpack('H*', substr $row->[2], 0, 600) : '(end of stream)'
+		} [ $want, $describe ], [ $have, $describe_ours ];
+		return join "\n",
+		  sprintf('message %d of %d (ours %d)', $i + 1, scalar @$expected, scalar @$got),
+		  @before, "  pgoutput: $shown[0]", "  ours:     $shown[1]";
+	}
+	return;
+}
+
+# Test: both slots of the pair give the same.  Returns the oracle's result, so
+# that the test can go on to say what it expects in it.
+sub same_stream
+{
+	my ($dbh, $pair, $name, %params) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	my ($difference, $expected) = compare_slots($dbh, $pair, %params);
+	Test::More::ok(!defined $difference, $name) or Test::More::diag($difference);
+	return $expected;
+}
+
+# Lines that describe a result's messages.
+sub describe_stream
+{
+	my ($result) = @_;
+	my $describer = PgoutputMessage->new;
+	return map { $describer->describe($_->[2]) } @{ $result->{rows} };
+}
+
+# Adds the number of messages of each type in a result to %$counts.
+sub count_types
+{
+	my ($result, $counts) = @_;
+	$counts->{ PgoutputMessage::type($_->[2]) }++ foreach @{ $result->{rows} };
+	return $counts;
+}
+
+1;
