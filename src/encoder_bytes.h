@@ -1,0 +1,121 @@
+/*-------------------------------------------------------------------------
+ *
+ * encoder_bytes.h
+ *	  What the direct encoders share: writing into the output buffer.
+ *
+ * Included by encoder*.c alone.  A direct encoder reserves room for the
+ * longest form of its value, writes the bytes in place, and fills in the
+ * length word afterwards.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PGOUTPUT_EXT_ENCODER_BYTES_H
+#define PGOUTPUT_EXT_ENCODER_BYTES_H
+
+#include "encoder.h"
+#include "port/pg_bswap.h"
+
+/* kind byte and length word in front of a value */
+#define VALUE_HEADER_SIZE	5
+
+/*
+ * Values that grow in text are left to the function when longer, so that
+ * where memory ends the error is its own.
+ */
+#define MAX_DIRECT_SIZE		(64 * 1024 * 1024)
+
+/* encoder.c */
+extern const char decimal_pairs[];
+extern const char hex_pairs[];
+
+/* encoder_integer.c */
+extern void encode_int2_text(StringInfo out, Datum value, TypeEncoder *encoder);
+extern void encode_int4_text(StringInfo out, Datum value, TypeEncoder *encoder);
+extern void encode_int8_text(StringInfo out, Datum value, TypeEncoder *encoder);
+extern void encode_oid_text(StringInfo out, Datum value, TypeEncoder *encoder);
+extern void encode_bool_text(StringInfo out, Datum value, TypeEncoder *encoder);
+extern void encode_char_text(StringInfo out, Datum value, TypeEncoder *encoder);
+extern void encode_1_byte(StringInfo out, Datum value, TypeEncoder *encoder);
+extern void encode_2_bytes(StringInfo out, Datum value, TypeEncoder *encoder);
+extern void encode_4_bytes(StringInfo out, Datum value, TypeEncoder *encoder);
+extern void encode_8_bytes(StringInfo out, Datum value, TypeEncoder *encoder);
+extern void encode_bool_binary(StringInfo out, Datum value,
+							   TypeEncoder *encoder);
+
+/* encoder_string.c */
+extern void encode_string_text(StringInfo out, Datum value,
+							   TypeEncoder *encoder);
+extern void encode_string_text_converted(StringInfo out, Datum value,
+										 TypeEncoder *encoder);
+extern void encode_string_binary_converted(StringInfo out, Datum value,
+										   TypeEncoder *encoder);
+extern void encode_varlena_binary(StringInfo out, Datum value,
+								  TypeEncoder *encoder);
+extern void encode_name(StringInfo out, Datum value, TypeEncoder *encoder);
+extern void encode_bytea_text(StringInfo out, Datum value,
+							  TypeEncoder *encoder);
+extern void encode_uuid_text(StringInfo out, Datum value, TypeEncoder *encoder);
+extern void encode_uuid_binary(StringInfo out, Datum value,
+							   TypeEncoder *encoder);
+extern void append_value(StringInfo out, char kind, const char *bytes, int len);
+extern void append_converted(StringInfo out, char kind, const char *string,
+							 int len);
+
+/*
+ * Makes room for a value of at most "room" bytes and returns where its bytes
+ * go.  The buffer counts the value only when value_end() is called, so a
+ * caller may still turn to encode_by_function() instead.
+ */
+static inline char *
+value_begin(StringInfo out, char kind, int room)
+{
+	char	   *start;
+
+	if (unlikely(out->len + VALUE_HEADER_SIZE + room >= out->maxlen))
+		enlargeStringInfo(out, VALUE_HEADER_SIZE + room);
+	start = out->data + out->len;
+	*start = kind;
+	return start + VALUE_HEADER_SIZE;
+}
+
+/* Completes a value that ends before "end". */
+static inline void
+value_end(StringInfo out, const char *end)
+{
+	char	   *start = out->data + out->len;
+	uint32		len = end - (start + VALUE_HEADER_SIZE);
+	uint32		word = pg_hton32(len);
+
+	memcpy(start + 1, &word, sizeof(word));
+	out->len += VALUE_HEADER_SIZE + len;
+}
+
+/* Writes a number below 100 as two digits. */
+static inline char *
+put_2_digits(char *p, uint32 number)
+{
+	memcpy(p, decimal_pairs + 2 * number, 2);
+	return p + 2;
+}
+
+/* Writes a number below 10000 as four digits. */
+static inline char *
+put_4_digits(char *p, uint32 number)
+{
+	put_2_digits(p, number / 100);
+	return put_2_digits(p + 2, number % 100);
+}
+
+/* The bytes of a short, plain or TOASTed (but not on disk) varlena. */
+static inline struct varlena *
+unpacked_varlena(Datum value)
+{
+	struct varlena *varlena = (struct varlena *) DatumGetPointer(value);
+
+	if (unlikely(VARATT_IS_COMPRESSED(varlena) ||
+				 VARATT_IS_EXTERNAL(varlena)))
+		varlena = pg_detoast_datum_packed(varlena);
+	return varlena;
+}
+
+#endif							/* PGOUTPUT_EXT_ENCODER_BYTES_H */
