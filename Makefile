@@ -1,15 +1,75 @@
 # pgoutput_ext: built with PGXS, for the server that PG_CONFIG belongs to.
+#
+#   make && make install && make installcheck        PG_CONFIG=/path/to/pg_config
+#   make -f /path/to/source/Makefile                 builds outside the source tree
+#   make with_llvm=no                                leaves the bitcode for JIT out
+#   make indent, make indent-check                   the layout, with pg_bsd_indent; make typedefs
+#                                                    first when there is a new type
+
+# The directory of this file: sources and tests are found by wildcard in it.
+here := $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
 
 MODULE_big = pgoutput_ext
-OBJS = pgoutput_ext.o $(patsubst $(srcdir)/%.c,%.o,$(wildcard $(srcdir)/src/*.c))
+OBJS = pgoutput_ext.o $(patsubst $(here)/%.c,%.o,$(sort $(wildcard $(here)/src/*.c)))
 
 EXTENSION = pgoutput_ext
-DATA = pgoutput_ext--1.0.sql
+DATA = $(notdir $(wildcard $(here)/pgoutput_ext--*.sql))
 PGFILEDESC = "pgoutput_ext - logical decoding output plugin"
 
-srcdir ?= $(CURDIR)
-PG_CFLAGS = -I$(srcdir)/src
+REGRESS = $(patsubst $(here)/sql/%.sql,%,$(sort $(wildcard $(here)/sql/*.sql)))
+ISOLATION = $(patsubst $(here)/specs/%.spec,%,$(sort $(wildcard $(here)/specs/*.spec)))
+TAP_TESTS = $(if $(wildcard $(here)/t/*.pl),1)
+
+PG_CPPFLAGS = -I$(here)/src
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
+ifeq ($(PGXS),)
+$(error $(PG_CONFIG) does not run: name the pg_config of your server in PG_CONFIG)
+endif
 include $(PGXS)
+
+# Every object is built again when a header changes: they are few, and PGXS
+# tracks no dependencies unless the server was configured to.
+headers := $(wildcard $(here)/src/*.h)
+$(OBJS) $(OBJS:.o=.bc): $(headers)
+
+# A build outside the source tree has no src/ yet.
+ifneq ($(here),.)
+$(shell mkdir -p src)
+endif
+
+# The tests in SQL use the running server: say what it lacks before they fail.
+installcheck: check-server
+
+.PHONY: check-server indent indent-check typedefs
+check-server:
+ifneq ($(strip $(REGRESS) $(ISOLATION)),)
+	@PSQL='$(bindir)/psql' sh $(here)/scripts/check-server
+endif
+
+c_sources := $(sort $(wildcard $(here)/*.c $(here)/src/*.c $(here)/src/*.h))
+PG_BSD_INDENT = pg_bsd_indent
+indent_flags = -bad -bap -bbb -bc -bl -cli1 -cp33 -cdb -nce -d0 -di12 -nfc1 \
+	-i4 -l79 -lp -lpl -nip -npro -sac -tpg -ts4 -U$(here)/typedefs.list
+
+typedefs:
+	PG_CONFIG='$(PG_CONFIG)' $(here)/scripts/typedefs > $(here)/typedefs.list.new
+	mv $(here)/typedefs.list.new $(here)/typedefs.list
+
+# Comments that start with dashes stay as they are, and a function's result that
+# is a pointer has one space before the star.
+indented = sed 's:/\*  *---:/*---KEEP:' $$f | $(PG_BSD_INDENT) -st $(indent_flags) | \
+	sed -e 's:/\*---KEEP:/* ---:' -e 's:^\([A-Za-z_][^ 	]*\)[ 	][ 	]*\*$$:\1 *:'
+
+indent:
+	@for f in $(c_sources); do \
+		$(indented) > $$f.indented || exit 1; \
+		cmp -s $$f $$f.indented || cat $$f.indented > $$f; \
+		rm -f $$f.indented; \
+	done
+
+indent-check:
+	@bad=0; for f in $(c_sources); do \
+		$(indented) | diff -u --label $$f --label "$$f (make indent)" $$f - || bad=1; \
+	done; exit $$bad
