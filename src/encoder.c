@@ -79,6 +79,26 @@ direct_text_encoder(Oid output_function, int16 typlen, bool typbyval,
 			return varlena ? encode_bytea_text : NULL;
 		case F_UUID_OUT:
 			return typlen == UUID_LEN ? encode_uuid_text : NULL;
+		case F_FLOAT4OUT:
+			return is_scalar(typlen, typbyval, 4) ? encode_float4_text : NULL;
+		case F_FLOAT8OUT:
+			return is_scalar(typlen, typbyval, 8) ? encode_float8_text : NULL;
+		case F_NUMERIC_OUT:
+			return varlena ? encode_numeric_text : NULL;
+		case F_JSONB_OUT:
+			return varlena ? encode_jsonb : NULL;
+		case F_DATE_OUT:
+			return is_scalar(typlen, typbyval, 4) ? encode_date_text : NULL;
+		case F_TIMESTAMP_OUT:
+			return is_scalar(typlen, typbyval, 8) ? encode_timestamp_text : NULL;
+		case F_TIMESTAMPTZ_OUT:
+			return is_scalar(typlen, typbyval, 8) ? encode_timestamptz_text : NULL;
+		case F_TIME_OUT:
+			return is_scalar(typlen, typbyval, 8) ? encode_time_text : NULL;
+		case F_TIMETZ_OUT:
+			return typlen == 12 ? encode_timetz_text : NULL;
+		case F_INTERVAL_OUT:
+			return typlen == sizeof(Interval) ? encode_interval_text : NULL;
 		default:
 			return NULL;
 	}
@@ -122,6 +142,14 @@ direct_binary_encoder(Oid send_function, int16 typlen, bool typbyval,
 			return typlen == NAMEDATALEN ? encode_name : NULL;
 		case F_UUID_SEND:
 			return typlen == UUID_LEN ? encode_uuid_binary : NULL;
+		case F_NUMERIC_SEND:
+			return varlena ? encode_numeric_binary : NULL;
+		case F_JSONB_SEND:
+			return varlena ? encode_jsonb : NULL;
+		case F_TIMETZ_SEND:
+			return typlen == 12 ? encode_timetz_binary : NULL;
+		case F_INTERVAL_SEND:
+			return typlen == sizeof(Interval) ? encode_interval_binary : NULL;
 		default:
 			return NULL;
 	}

@@ -12,7 +12,9 @@
 #ifndef PGOUTPUT_EXT_ENCODER_BYTES_H
 #define PGOUTPUT_EXT_ENCODER_BYTES_H
 
+#include "datatype/timestamp.h"
 #include "encoder.h"
+#include "pgtime.h"
 #include "port/pg_bswap.h"
 
 /* kind byte and length word in front of a value */
@@ -60,6 +62,42 @@ extern void encode_uuid_binary(StringInfo out, Datum value,
 extern void append_value(StringInfo out, char kind, const char *bytes, int len);
 extern void append_converted(StringInfo out, char kind, const char *string,
 							 int len);
+
+/* encoder_float.c */
+extern void encode_float4_text(StringInfo out, Datum value,
+							   TypeEncoder *encoder);
+extern void encode_float8_text(StringInfo out, Datum value,
+							   TypeEncoder *encoder);
+
+/* encoder_numeric.c */
+extern void encode_numeric_text(StringInfo out, Datum value,
+								TypeEncoder *encoder);
+extern void encode_numeric_binary(StringInfo out, Datum value,
+								  TypeEncoder *encoder);
+extern int	numeric_text_room(const char *data, int len);
+extern char *put_numeric(char *p, const char *data, int len);
+
+/* encoder_jsonb.c */
+extern void encode_jsonb(StringInfo out, Datum value, TypeEncoder *encoder);
+
+/* encoder_datetime.c */
+extern void encode_date_text(StringInfo out, Datum value, TypeEncoder *encoder);
+extern void encode_timestamp_text(StringInfo out, Datum value,
+								  TypeEncoder *encoder);
+extern void encode_timestamptz_text(StringInfo out, Datum value,
+									TypeEncoder *encoder);
+extern void encode_time_text(StringInfo out, Datum value, TypeEncoder *encoder);
+extern void encode_timetz_text(StringInfo out, Datum value,
+							   TypeEncoder *encoder);
+extern void encode_timetz_binary(StringInfo out, Datum value,
+								 TypeEncoder *encoder);
+extern void encode_interval_text(StringInfo out, Datum value,
+								 TypeEncoder *encoder);
+extern void encode_interval_binary(StringInfo out, Datum value,
+								   TypeEncoder *encoder);
+
+/* encoder_zone.c */
+extern bool zone_offset(pg_tz *zone, TimestampTz timestamp, int *offset);
 
 /*
  * Makes room for a value of at most "room" bytes and returns where its bytes
