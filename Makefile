@@ -62,7 +62,7 @@ typedefs:
 indented = sed 's:/\*  *---:/*---KEEP:' $$f | $(PG_BSD_INDENT) -st $(indent_flags) | \
 	sed -e 's:/\*---KEEP:/* ---:' -e 's:^\([A-Za-z_][^ 	]*\)[ 	][ 	]*\*$$:\1 *:'
 
-indent:
+indent: typedefs
 	@for f in $(c_sources); do \
 		$(indented) > $$f.indented || exit 1; \
 		cmp -s $$f $$f.indented || cat $$f.indented > $$f; \
