@@ -12,6 +12,7 @@
 #ifndef PGOUTPUT_EXT_ENCODER_BYTES_H
 #define PGOUTPUT_EXT_ENCODER_BYTES_H
 
+#include "access/htup_details.h"	/* brings the varlena macros */
 #include "datatype/timestamp.h"
 #include "encoder.h"
 #include "pgtime.h"

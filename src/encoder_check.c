@@ -172,7 +172,7 @@ check_buffer(TypeEncoder *encoder, RandomState *state, int count)
 Datum
 pgoutput_ext_check_encoder(PG_FUNCTION_ARGS)
 {
-	RandomState state = {PG_GETARG_INT64(2)};
+	RandomState state = {PG_GETARG_INT64(2), false};
 	int64		count = PG_GETARG_INT64(3);
 	TypeEncoder encoder;
 	MemoryContext context;
@@ -239,7 +239,7 @@ time_encoder(TypeEncoder *encoder, const Datum *values, int64 count)
 Datum
 pgoutput_ext_time_encoder(PG_FUNCTION_ARGS)
 {
-	RandomState state = {0};
+	RandomState state = {0, true};
 	int64		count = PG_GETARG_INT64(2);
 	Datum		values[TIMED_VALUES];
 	TypeEncoder encoder;

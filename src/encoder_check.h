@@ -10,10 +10,14 @@
 
 #include "postgres.h"
 
-/* A sequence of random numbers; any seed is as good as another. */
+/*
+ * A sequence of random numbers; any seed is as good as another.  With "common",
+ * values are such as applications store rather than any at all.
+ */
 typedef struct RandomState
 {
 	uint64		seed;
+	bool		common;
 } RandomState;
 
 extern uint64 random_bits(RandomState *state);

@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "access/detoast.h"
+#include "access/htup_details.h"	/* brings the varlena macros */
 #include "access/toast_internals.h"
 #include "catalog/pg_type.h"
 #include "encoder_check.h"
@@ -63,6 +64,8 @@ any_integer(RandomState *state)
 {
 	int64		number = (int64) random_bits(state);
 
+	if (state->common)
+		return between(state, 0, 10000000);
 	switch (below(state, 8))
 	{
 		case 0:
@@ -82,6 +85,8 @@ any_float8(RandomState *state)
 	uint64		bits = random_bits(state);
 	double		number;
 
+	if (state->common)
+		return (double) between(state, -10000000, 10000000) / 1000.0;
 	switch (below(state, 4))
 	{
 		case 0:
@@ -93,11 +98,10 @@ any_float8(RandomState *state)
 				return once_in(state, 2) ? INFINITY : -INFINITY;
 			if (once_in(state, 10))
 				return once_in(state, 2) ? NAN : -0.0;
-			/* FALLTHROUGH */
-		default:
-			memcpy(&number, &bits, sizeof(number));
-			return number;
+			break;
 	}
+	memcpy(&number, &bits, sizeof(number));
+	return number;
 }
 
 static float4
@@ -106,7 +110,7 @@ any_float4(RandomState *state)
 	uint32		bits = (uint32) random_bits(state);
 	float4		number;
 
-	if (once_in(state, 2))
+	if (state->common || once_in(state, 2))
 		return (float4) any_float8(state);
 	memcpy(&number, &bits, sizeof(number));
 	return number;
@@ -121,6 +125,11 @@ any_numeric(RandomState *state)
 	int			point;
 	int			i;
 
+	if (state->common)
+		return DirectFunctionCall3(numeric_in,
+								   CStringGetDatum(psprintf("%.2f", any_float8(state))),
+								   ObjectIdGetDatum(InvalidOid),
+								   Int32GetDatum(-1));
 	if (once_in(state, 50))
 	{
 		static const char *const names[] = {"NaN", "Infinity", "-Infinity"};
@@ -155,6 +164,8 @@ any_numeric(RandomState *state)
 static DateADT
 any_date(RandomState *state)
 {
+	if (state->common)
+		return (DateADT) between(state, 9000, 10000);
 	switch (below(state, 8))
 	{
 		case 0:
@@ -208,6 +219,8 @@ any_timestamp(RandomState *state)
 	int64		unit = units[below(state, lengthof(units))];
 	Timestamp	timestamp;
 
+	if (state->common)
+		return between(state, 25 * year, 27 * year);
 	switch (below(state, 16))
 	{
 		case 0:
@@ -342,7 +355,7 @@ any_form(RandomState *state, struct varlena *plain)
 	Size		len = VARSIZE(plain) - VARHDRSZ;
 	Datum		compressed;
 
-	switch (below(state, 16))
+	switch (state->common ? 15 : below(state, 16))
 	{
 		case 0:
 			compressed = toast_compress_datum(PointerGetDatum(plain),
@@ -378,19 +391,22 @@ static Datum
 any_text(RandomState *state)
 {
 	StringInfoData string;
+	struct varlena *text;
 
 	initStringInfo(&string);
-	append_string(&string, state, once_in(state, 100) ? 12000 : 60);
-	if (once_in(state, 50))		/* compressible */
+	append_string(&string, state, !state->common && once_in(state, 100) ? 12000 : 60);
+	if (!state->common && once_in(state, 50))	/* compressible */
 		while (string.len < 3000)
 			appendStringInfoString(&string, "abc");
-	return any_form(state, cstring_to_text_with_len(string.data, string.len));
+	text = cstring_to_text_with_len(string.data, string.len);
+	pfree(string.data);			/* keeps values together in timings */
+	return any_form(state, text);
 }
 
 static Datum
 any_bytea(RandomState *state)
 {
-	int			len = (int) below(state, once_in(state, 100) ? 12000 : 60);
+	int			len = (int) below(state, !state->common && once_in(state, 100) ? 12000 : 60);
 	struct varlena *bytes = palloc(VARHDRSZ + len);
 	bool		zeroes = once_in(state, 20);
 	int			i;
@@ -421,6 +437,7 @@ any_name(RandomState *state)
 	append_string(&string, state, NAMEDATALEN);
 	memcpy(NameStr(*name), string.data,
 		   pg_mbcliplen(string.data, string.len, NAMEDATALEN - 1));
+	pfree(string.data);
 	return NameGetDatum(name);
 }
 
@@ -506,6 +523,7 @@ any_jsonb(RandomState *state)
 	else
 		append_json(&json, state, (int) below(state, 3));
 	jsonb = DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
+	pfree(json.data);
 	return any_form(state, (struct varlena *) DatumGetPointer(jsonb));
 }
 
