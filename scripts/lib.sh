@@ -153,7 +153,6 @@ as_user() {
 # The path is short: it holds unix sockets, whose paths may have 107 bytes.
 make_work() {
 	work=$(mktemp -d "${TMPDIR:-/tmp}/pgoutput_ext.XXXXXX") || die "cannot make a temporary directory"
-	chmod 755 "$work"
 	mkdir "$work/home" "$work/tmp"
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP
@@ -163,6 +162,8 @@ make_work() {
 # give_work: all of it to the unprivileged user.
 give_work() {
 	[ "$(id -u)" != 0 ] || chown -R "$run_user" "$work"
+	as_user test -w "$work" || die "user $run_user cannot use $work: set TMPDIR to a directory open to all"
+	cd "$work" || exit 1
 }
 
 # Stops every server whose data directory lies in $work, wherever in it, and
