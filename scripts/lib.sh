@@ -76,6 +76,11 @@ install_server_package() {
 
 perl_has() { perl -M"$1" -e 1 2>/dev/null; }
 
+# Can extensions be built with this pg_config?
+has_headers() {
+	[ -x "$1" ] && [ -r "$("$1" --pgxs)" ] && [ -r "$("$1" --includedir-server)/postgres.h" ]
+}
+
 # Sets PG_CONFIG to a server that can run and be built for: the one asked for,
 # else the newest installed, else the distribution's, installed now.
 choose_server() {
@@ -105,12 +110,12 @@ choose_server() {
 		major=${PG_CONFIG#/usr/lib/postgresql/}
 		major=${major%%/*}
 		if [ "$PG_CONFIG" = "/usr/lib/postgresql/$major/bin/pg_config" ] &&
-			! { [ -x "$PG_CONFIG" ] && [ -r "$("$PG_CONFIG" --pgxs)" ]; }; then
+			! has_headers "$PG_CONFIG"; then
 			install_packages "postgresql-server-dev-$major" || die "cannot install postgresql-server-dev-$major"
 		fi
 	fi
-	[ -r "$("$PG_CONFIG" --pgxs)" ] ||
-		die "$PG_CONFIG has no PGXS: install the server's development files (Debian: postgresql-server-dev-NN)"
+	has_headers "$PG_CONFIG" ||
+		die "$PG_CONFIG has no headers or no PGXS: install the server's development files (Debian: postgresql-server-dev-NN)"
 	[ -x "$("$PG_CONFIG" --bindir)/postgres" ] ||
 		die "$PG_CONFIG belongs to no server: $("$PG_CONFIG" --bindir) has no postgres"
 	server_version=$("$PG_CONFIG" --version | sed 's/[^0-9]*\([^ ]*\).*/\1/')
