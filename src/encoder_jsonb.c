@@ -100,42 +100,64 @@ put_escaped(char *p, unsigned char c)
 	return p + 5;
 }
 
+/*
+ * Copies a string of at least four bytes, eight or four at a time with the
+ * last ones overlapping, or stops and returns false if any is to be escaped.
+ */
+static inline bool
+put_plain(char *p, const char *string, int len)
+{
+	uint64		bytes;
+	uint32		half;
+	int			i;
+
+	if (len < sizeof(bytes))
+	{
+		memcpy(&half, string + len - sizeof(half), sizeof(half));
+		bytes = half;
+		memcpy(p + len - sizeof(half), &half, sizeof(half));
+		memcpy(&half, string, sizeof(half));
+		bytes = bytes << 32 | half;
+		memcpy(p, &half, sizeof(half));
+		return !needs_escape(bytes);
+	}
+
+	for (i = 0; i + sizeof(bytes) < len; i += sizeof(bytes))
+	{
+		memcpy(&bytes, string + i, sizeof(bytes));
+		if (needs_escape(bytes))
+			return false;
+		memcpy(p + i, &bytes, sizeof(bytes));
+	}
+	memcpy(&bytes, string + len - sizeof(bytes), sizeof(bytes));
+	memcpy(p + len - sizeof(bytes), &bytes, sizeof(bytes));
+	return !needs_escape(bytes);
+}
+
 /* Writes a string in quotes. */
 static void
 write_string(StringInfo out, const char *string, int len)
 {
-	const char *end = string + len;
 	char	   *p = more_room(out, 1);
 
-	*p = '"';
-	out->len++;
-	while (string < end)
+	*p++ = '"';
+	do
 	{
-		const char *chunk_end = string + Min(end - string, CHUNK_SIZE);
+		int			chunk = Min(len, CHUNK_SIZE);
+		int			i;
 
-		p = more_room(out, 6 * CHUNK_SIZE);
-		while (string < chunk_end)
-		{
-			uint64		bytes;
-
-			if (chunk_end - string >= sizeof(bytes))
-			{
-				memcpy(&bytes, string, sizeof(bytes));
-				if (!needs_escape(bytes))
-				{
-					memcpy(p, &bytes, sizeof(bytes));
-					p += sizeof(bytes);
-					string += sizeof(bytes);
-					continue;
-				}
-			}
-			p = put_escaped(p, *string++);
-		}
 		out->len = p - out->data;
-	}
-	p = more_room(out, 1);
-	*p = '"';
-	out->len++;
+		p = more_room(out, 6 * CHUNK_SIZE + 1);
+		if (chunk >= 4 && put_plain(p, string, chunk))
+			p += chunk;
+		else
+			for (i = 0; i < chunk; i++)
+				p = put_escaped(p, string[i]);
+		string += chunk;
+		len -= chunk;
+	} while (len > 0);
+	*p++ = '"';
+	out->len = p - out->data;
 }
 
 /* Writes a numeric, a varlena in "len" bytes. */

@@ -18,17 +18,18 @@
 #include "utils/uuid.h"
 
 /*
- * Appends a whole value.  A long one makes room for itself after its header,
- * so that the error of a buffer that cannot grow counts bytes as usual.
+ * Appends a whole value.  If there is no room yet, it is made for the header
+ * and then for the value, so that the error of a buffer that cannot grow
+ * counts bytes as usual.
  */
 void
 append_value(StringInfo out, char kind, const char *bytes, int len)
 {
 	char	   *p;
 
-	if (likely(len <= 8192))
+	if (likely(len < out->maxlen - out->len - VALUE_HEADER_SIZE))
 	{
-		p = value_begin(out, kind, len);
+		p = value_begin(out, kind, 0);
 		memcpy(p, bytes, len);
 		value_end(out, p + len);
 	}
