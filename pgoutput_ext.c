@@ -1,33 +1,630 @@
+/*-------------------------------------------------------------------------
+ *
+ * pgoutput_ext.c
+ *	  Logical decoding output plugin: the callbacks, in the order of a
+ *	  transaction's life.
+ *
+ * The plugin speaks the logical replication protocol like the server's own
+ * pgoutput, byte for byte.  Each callback here asks what is published (plan.c,
+ * transaction.c) and has it encoded (message.c, tuple.c).
+ *
+ * The server calls back in a short-lived memory context.  All that stays
+ * hangs on ctx->output_plugin_private, in the decoding context; what a change
+ * needs is allocated in a context that is reset after each change.
+ *
+ *-------------------------------------------------------------------------
+ */
 #include "postgres.h"
 
 #include "fmgr.h"
-#include "replication/logical.h"
 #include "replication/output_plugin.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "metadata.h"
+#include "options.h"
+#include "pattern.h"
+#include "plan.h"
+#include "plugin.h"
+#include "publication.h"
+#include "row_filter.h"
+#include "transaction.h"
+#include "writer.h"
 
 PG_MODULE_MAGIC;
 
 extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *cb);
 
+/*
+ * Startup.  A slot is created without options and sends nothing.
+ */
 static void
-begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
+startup_cb(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init)
 {
+	MemoryContext old = MemoryContextSwitchTo(ctx->context);
+	PluginState *state = palloc0(sizeof(PluginState));
+
+	ctx->output_plugin_private = state;
+	opt->output_type = OUTPUT_PLUGIN_BINARY_OUTPUT;
+
+	if (is_init)
+	{
+		ctx->streaming = false;
+		ctx->twophase = false;
+		MemoryContextSwitchTo(old);
+		return;
+	}
+
+	state->context = AllocSetContextCreate(ctx->context, "pgoutput_ext session",
+										   ALLOCSET_DEFAULT_SIZES);
+	state->change_context = AllocSetContextCreate(state->context,
+												  "pgoutput_ext change",
+												  ALLOCSET_DEFAULT_SIZES);
+	state->publication_context = AllocSetContextCreate(state->context,
+													   "pgoutput_ext publications",
+													   ALLOCSET_SMALL_SIZES);
+	MemoryContextSwitchTo(state->context);
+	options_parse(ctx->output_plugin_options, &state->options);
+	options_check_protocol(ctx, &state->options);
+	tuples_init(state);
+	types_init(state);
+	plans_init(ctx);
+	writer_install(ctx, state->options.coalesce_writes);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Begin.  The message waits for the first change, so that a transaction with
+ * nothing to send is not sent.
+ */
+static void
+begin_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
+{
+	PluginState *state = plugin_state(ctx);
+	TransactionState *transaction = transaction_start(ctx, txn, false);
+
+	if (transaction->origin_excluded)
+		return;
+	if (state->options.empty_transactions == EMPTY_TRANSACTIONS_SEND ||
+		(state->options.empty_transactions == EMPTY_TRANSACTIONS_SERVER &&
+		 !SERVER_SKIPS_EMPTY_TRANSACTIONS))
+		transaction_send_begin(ctx, txn);
+}
+
+/*
+ * Acts on an UPDATE or DELETE that carries no key that the client could use,
+ * by option missing_identity.
+ */
+static void
+report_missing_identity(PluginState *state, RelationPlan *plan,
+						Relation target, const char *command)
+{
+	bool		error = state->options.missing_identity == MISSING_IDENTITY_ERROR;
+
+	if (!error && plan->identity_warned)
+		return;
+	plan->identity_warned = true;
+	ereport(error ? ERROR : WARNING,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("%s on relation \"%s.%s\" carries no key",
+					command,
+					get_namespace_name(RelationGetNamespace(target)),
+					RelationGetRelationName(target)),
+			 errdetail("The relation has no replica identity that was logged with the change."),
+			 errhint("Add a primary key, or set REPLICA IDENTITY with ALTER TABLE.")));
 }
 
 static void
-change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relation,
-	   ReorderBufferChange *change)
+check_identity(PluginState *state, RelationPlan *plan, Relation relation,
+			   ReorderBufferChangeType action, bool has_old)
 {
+	Relation	target;
+
+	if (state->options.missing_identity == MISSING_IDENTITY_SKIP || has_old ||
+		action == REORDER_BUFFER_CHANGE_INSERT)
+		return;
+	target = plan_open_target(plan, relation);
+	if (action == REORDER_BUFFER_CHANGE_DELETE)
+		report_missing_identity(state, plan, target, "DELETE");
+	else if (target->rd_rel->relreplident == REPLICA_IDENTITY_FULL ||
+			 relation_identity_columns(target) == NULL)
+		report_missing_identity(state, plan, target, "UPDATE");
+	if (target != relation)
+		RelationClose(target);
+}
+
+/* Kind of old tuple that a relation's changes carry: whole row or key. */
+static char
+old_tuple_kind(Relation target)
+{
+	return target->rd_rel->relreplident == REPLICA_IDENTITY_FULL ? 'O' : 'K';
 }
 
 static void
-commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn)
+send_insert(LogicalDecodingContext *ctx, TransactionId xid, Relation target,
+			TuplePlan *tuple)
+{
+	OutputPluginPrepareWrite(ctx, true);
+	message_change(ctx->out, LOGICAL_REP_MSG_INSERT, xid,
+				   RelationGetRelid(target));
+	appendStringInfoCharMacro(ctx->out, 'N');
+	tuple_write_new(plugin_state(ctx), tuple, ctx->out, target, false);
+	OutputPluginWrite(ctx, true);
+}
+
+static void
+send_update(LogicalDecodingContext *ctx, TransactionId xid, Relation target,
+			TuplePlan *tuple, bool has_old)
+{
+	OutputPluginPrepareWrite(ctx, true);
+	message_change(ctx->out, LOGICAL_REP_MSG_UPDATE, xid,
+				   RelationGetRelid(target));
+	if (has_old)
+	{
+		appendStringInfoCharMacro(ctx->out, old_tuple_kind(target));
+		tuple_write(plugin_state(ctx), tuple, ctx->out, OLD_TUPLE);
+	}
+	appendStringInfoCharMacro(ctx->out, 'N');
+	tuple_write_new(plugin_state(ctx), tuple, ctx->out, target, has_old);
+	OutputPluginWrite(ctx, true);
+}
+
+static void
+send_delete(LogicalDecodingContext *ctx, TransactionId xid, Relation target,
+			TuplePlan *tuple)
+{
+	OutputPluginPrepareWrite(ctx, true);
+	message_change(ctx->out, LOGICAL_REP_MSG_DELETE, xid,
+				   RelationGetRelid(target));
+	appendStringInfoCharMacro(ctx->out, old_tuple_kind(target));
+	tuple_write(plugin_state(ctx), tuple, ctx->out, OLD_TUPLE);
+	OutputPluginWrite(ctx, true);
+}
+
+/* Is an UPDATE to be sent as Delete and Insert, by option split_key_updates? */
+static bool
+update_is_split(PluginState *state, RelationPlan *plan, TuplePlan *tuple,
+				Relation relation, Relation target, bool has_old)
+{
+	return state->options.split_key_updates && has_old &&
+		tuple_columns_differ(state, tuple,
+							 plan_key_columns(state, plan, relation, target)) &&
+		tuple_is_whole(state, tuple, true);
+}
+
+/* Sends a change of a row that is published, if its row filter lets it. */
+static void
+send_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+			Relation relation, RelationPlan *plan, Relation target,
+			ReorderBufferChange *change)
+{
+	PluginState *state = plugin_state(ctx);
+	ReorderBufferChangeType action = change->action;
+	TransactionId xid = streamed_xid(state, change->txn);
+	TuplePlan  *tuple = plan_tuple(state, plan, relation, target);
+	HeapTuple	old_tuple = change_old_tuple(change);
+	HeapTuple	new_tuple = change_new_tuple(change);
+
+	if (old_tuple)
+		tuple_read(state, tuple, relation, old_tuple, OLD_TUPLE);
+	if (new_tuple)
+		tuple_read(state, tuple, relation, new_tuple, NEW_TUPLE);
+	if (plan->filter &&
+		!row_filter_check(state, plan->filter, tuple, old_tuple != NULL,
+						  new_tuple != NULL, &action))
+		return;
+
+	transaction_send_begin(ctx, txn);
+	transaction_announce(ctx, change->txn, plan, relation);
+
+	switch (action)
+	{
+		case REORDER_BUFFER_CHANGE_INSERT:
+			send_insert(ctx, xid, target, tuple);
+			break;
+		case REORDER_BUFFER_CHANGE_UPDATE:
+			if (update_is_split(state, plan, tuple, relation, target,
+								old_tuple != NULL))
+			{
+				send_delete(ctx, xid, target, tuple);
+				(void) tuple_take_old_toast(state, tuple);
+				send_insert(ctx, xid, target, tuple);
+			}
+			else
+				send_update(ctx, xid, target, tuple, old_tuple != NULL);
+			break;
+		case REORDER_BUFFER_CHANGE_DELETE:
+			send_delete(ctx, xid, target, tuple);
+			break;
+		default:
+			elog(ERROR, "unexpected change type %d", (int) action);
+	}
+}
+
+/* Is a change published, by its action, its origin and its key? */
+static bool
+change_is_published(PluginState *state, ReorderBufferTXN *txn,
+					RelationPlan *plan, Relation relation,
+					ReorderBufferChange *change)
+{
+	bool		has_old = change_old_tuple(change) != NULL;
+
+	switch (change->action)
+	{
+		case REORDER_BUFFER_CHANGE_INSERT:
+			if (!plan->inserts)
+				return false;
+			break;
+		case REORDER_BUFFER_CHANGE_UPDATE:
+			if (!plan->updates)
+				return false;
+			break;
+		case REORDER_BUFFER_CHANGE_DELETE:
+			if (!plan->deletes)
+				return false;
+			break;
+		default:
+			elog(ERROR, "unexpected change type %d", (int) change->action);
+	}
+	check_identity(state, plan, relation, change->action, has_old);
+	if (change->action == REORDER_BUFFER_CHANGE_DELETE && !has_old)
+	{
+		elog(DEBUG1, "didn't send DELETE change because of missing oldtuple");
+		return false;
+	}
+	return true;
+}
+
+/*
+ * May a change or message with this origin be sent, by options
+ * include_origins and exclude_origins?
+ */
+static bool
+origin_is_wanted(PluginState *state, ReorderBufferTXN *txn,
+				 ReplOriginId origin)
+{
+	if (!state->options.include_origins && !state->options.exclude_origins)
+		return true;
+	if (txn && origin == txn->origin_id && transaction_of(txn))
+		return !transaction_of(txn)->origin_excluded;
+	return origin_is_sent(state, origin);
+}
+
+/*
+ * Insert, Update, Delete, in transactions of all kinds.
+ */
+static void
+change_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relation,
+		  ReorderBufferChange *change)
+{
+	PluginState *state = plugin_state(ctx);
+	RelationPlan *plan;
+	MemoryContext old;
+
+	compat_progress_after_change(ctx, &state->changes);
+	if (!origin_is_wanted(state, txn, change->origin_id))
+		return;
+
+	old = MemoryContextSwitchTo(state->change_context);
+	plan = plan_of_relation(state, relation);
+	if (plan && change_is_published(state, txn, plan, relation, change))
+	{
+		Relation	target = plan_open_target(plan, relation);
+
+		send_change(ctx, txn, relation, plan, target, change);
+		if (target != relation)
+			RelationClose(target);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->change_context);
+}
+
+/*
+ * Truncate.  A partition whose changes are announced as another relation's is
+ * left out: that relation is truncated, or not.
+ */
+static void
+truncate_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelations,
+			Relation relations[], ReorderBufferChange *change)
+{
+	PluginState *state = plugin_state(ctx);
+	MemoryContext old;
+	Oid		   *relids;
+	int			nrelids = 0;
+
+	compat_progress_after_change(ctx, &state->changes);
+	if (!origin_is_wanted(state, txn, change->origin_id))
+		return;
+
+	old = MemoryContextSwitchTo(state->change_context);
+	relids = palloc(nrelations * sizeof(Oid));
+	for (int i = 0; i < nrelations; i++)
+	{
+		RelationPlan *plan = plan_of_relation(state, relations[i]);
+
+		if (plan == NULL || !plan->truncates ||
+			plan->announced_as != plan->relid)
+			continue;
+		relids[nrelids++] = plan->relid;
+		transaction_send_begin(ctx, txn);
+		transaction_announce(ctx, change->txn, plan, relations[i]);
+	}
+	if (nrelids > 0)
+	{
+		OutputPluginPrepareWrite(ctx, true);
+		message_truncate(ctx->out, streamed_xid(state, change->txn),
+						 nrelids, relids, change->data.truncate.cascade,
+						 change->data.truncate.restart_seqs);
+		OutputPluginWrite(ctx, true);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->change_context);
+}
+
+/* Is a message with this prefix sent? */
+static bool
+prefix_is_wanted(const PluginOptions *options, const char *prefix)
+{
+	if (!options->messages)
+		return false;
+	if (options->message_prefixes &&
+		!prefix_list_matches(options->message_prefixes, prefix))
+		return false;
+	return !prefix_list_matches(options->exclude_message_prefixes, prefix);
+}
+
+/*
+ * Message.  One that is not transactional has no transaction to begin.
+ */
+static void
+message_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn,
+		   bool transactional, const char *prefix, Size length,
+		   const char *content)
+{
+	PluginState *state = plugin_state(ctx);
+	TransactionId xid = InvalidTransactionId;
+
+	compat_progress_after_change(ctx, &state->changes);
+	if (!prefix_is_wanted(&state->options, prefix))
+		return;
+	if (transactional)
+	{
+		if (!origin_is_wanted(state, txn,
+							  rbtxn_get_toptxn(txn)->origin_id))
+			return;
+		transaction_send_begin(ctx, txn);
+	}
+	if (state->in_streaming)
+		xid = txn->xid;
+
+	OutputPluginPrepareWrite(ctx, true);
+	message_message(ctx->out, xid, transactional, lsn, prefix, content, length);
+	OutputPluginWrite(ctx, true);
+}
+
+/*
+ * Commit.
+ */
+static void
+commit_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+		  XLogRecPtr commit_lsn)
+{
+	PluginState *state = plugin_state(ctx);
+	TransactionState *transaction = transaction_of(txn);
+	bool		begin_sent;
+
+	if (transaction == NULL)
+		elog(ERROR, "commit of transaction %u that has not begun", txn->xid);
+	begin_sent = transaction->begin_sent;
+	compat_update_progress(ctx, !begin_sent, &state->changes);
+	transaction_end(txn);
+	if (!begin_sent)
+	{
+		elog(DEBUG1, "skipped replication of an empty transaction with XID: %u",
+			 txn->xid);
+		return;
+	}
+
+	OutputPluginPrepareWrite(ctx, true);
+	message_commit(ctx->out, txn, commit_lsn);
+	OutputPluginWrite(ctx, true);
+}
+
+#ifdef HAVE_TWO_PHASE_OPTION
+/*
+ * Begin Prepare.  Sent for empty transactions, too: after a restart nobody
+ * could tell whether Commit Prepared has something to commit.
+ */
+static void
+begin_prepare_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
+{
+	transaction_start(ctx, txn, false)->begin_sent = true;
+
+	OutputPluginPrepareWrite(ctx, txn->origin_id == InvalidReplOriginId);
+	message_begin_prepare(ctx->out, txn);
+	transaction_send_origin(ctx, txn, txn->origin_lsn);
+	OutputPluginWrite(ctx, true);
+	metadata_transaction(ctx, txn, InvalidTransactionId);
+}
+
+/*
+ * Prepare.
+ */
+static void
+prepare_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+		   XLogRecPtr prepare_lsn)
+{
+	transaction_end(txn);
+	compat_update_progress(ctx, false, &plugin_state(ctx)->changes);
+	OutputPluginPrepareWrite(ctx, true);
+	message_prepare(ctx->out, txn, prepare_lsn);
+	OutputPluginWrite(ctx, true);
+}
+
+/*
+ * Commit Prepared.
+ */
+static void
+commit_prepared_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+				   XLogRecPtr commit_lsn)
+{
+	compat_update_progress(ctx, false, &plugin_state(ctx)->changes);
+	OutputPluginPrepareWrite(ctx, true);
+	message_commit_prepared(ctx->out, txn, commit_lsn);
+	OutputPluginWrite(ctx, true);
+}
+
+/*
+ * Rollback Prepared.
+ */
+static void
+rollback_prepared_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+					 XLogRecPtr prepare_end_lsn, TimestampTz prepare_time)
+{
+	compat_update_progress(ctx, false, &plugin_state(ctx)->changes);
+	OutputPluginPrepareWrite(ctx, true);
+	message_rollback_prepared(ctx->out, txn, prepare_end_lsn, prepare_time);
+	OutputPluginWrite(ctx, true);
+}
+
+/*
+ * Stream Prepare.  What the stream was told of relations is not known to
+ * outlast it, as with pgoutput.
+ */
+static void
+stream_prepare_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+				  XLogRecPtr prepare_lsn)
+{
+	transaction_end(txn);
+	compat_update_progress(ctx, false, &plugin_state(ctx)->changes);
+	OutputPluginPrepareWrite(ctx, true);
+	message_stream_prepare(ctx->out, txn, prepare_lsn);
+	OutputPluginWrite(ctx, true);
+}
+#endif							/* HAVE_TWO_PHASE_OPTION */
+
+/*
+ * Stream Start: a piece of a large transaction that has not ended.
+ */
+static void
+stream_start_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
+{
+	PluginState *state = plugin_state(ctx);
+	bool		first = !rbtxn_is_streamed(txn);
+
+	(void) transaction_start(ctx, txn, true);
+	OutputPluginPrepareWrite(ctx,
+							 !first || txn->origin_id == InvalidReplOriginId);
+	message_stream_start(ctx->out, txn->xid, first);
+	if (first)
+		transaction_send_origin(ctx, txn, InvalidXLogRecPtr);
+	OutputPluginWrite(ctx, true);
+	state->in_streaming = true;
+	if (first)
+		metadata_transaction(ctx, txn, txn->xid);
+}
+
+/*
+ * Stream Stop.
+ */
+static void
+stream_stop_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
+{
+	OutputPluginPrepareWrite(ctx, true);
+	message_stream_stop(ctx->out);
+	OutputPluginWrite(ctx, true);
+	plugin_state(ctx)->in_streaming = false;
+}
+
+/*
+ * Stream Abort, of a streamed transaction or of a subtransaction of one.
+ */
+static void
+stream_abort_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+				XLogRecPtr abort_lsn)
+{
+	PluginState *state = plugin_state(ctx);
+	ReorderBufferTXN *toptxn = rbtxn_get_toptxn(txn);
+
+	OutputPluginPrepareWrite(ctx, true);
+	message_stream_abort(ctx->out, toptxn->xid, txn->xid,
+						 state->options.streaming == STREAMING_PARALLEL,
+						 abort_lsn, txn_abort_time(txn));
+	OutputPluginWrite(ctx, true);
+
+	stream_aborted(state, txn);
+	if (txn == toptxn)
+		transaction_end(txn);
+}
+
+/*
+ * Stream Commit.
+ */
+static void
+stream_commit_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+				 XLogRecPtr commit_lsn)
+{
+	PluginState *state = plugin_state(ctx);
+
+	compat_update_progress(ctx, false, &state->changes);
+	OutputPluginPrepareWrite(ctx, true);
+	message_stream_commit(ctx->out, txn, commit_lsn);
+	OutputPluginWrite(ctx, true);
+
+	stream_committed(state, txn);
+	transaction_end(txn);
+}
+
+/*
+ * Filter of origins, asked when a change is read from WAL, outside of any
+ * transaction: names of origins cannot be looked up here.
+ */
+static bool
+filter_by_origin_cb(LogicalDecodingContext *ctx, ReplOriginId origin)
+{
+	return plugin_state(ctx)->options.origin_none &&
+		origin != InvalidReplOriginId;
+}
+
+/*
+ * Shutdown.  Nothing to do: the state goes with the decoding context, also
+ * after an error, when this is not called.
+ */
+static void
+shutdown_cb(LogicalDecodingContext *ctx)
 {
 }
 
+/*
+ * _PG_output_plugin_init
+ *		Entry point of the library: fills in the callbacks.
+ */
 void
 _PG_output_plugin_init(OutputPluginCallbacks *cb)
 {
-	cb->begin_cb = begin;
-	cb->change_cb = change;
-	cb->commit_cb = commit;
+	cb->startup_cb = startup_cb;
+	cb->begin_cb = begin_cb;
+	cb->change_cb = change_cb;
+	cb->truncate_cb = truncate_cb;
+	cb->message_cb = message_cb;
+	cb->commit_cb = commit_cb;
+	cb->filter_by_origin_cb = filter_by_origin_cb;
+	cb->shutdown_cb = shutdown_cb;
+
+#ifdef HAVE_TWO_PHASE_OPTION
+	cb->begin_prepare_cb = begin_prepare_cb;
+	cb->prepare_cb = prepare_cb;
+	cb->commit_prepared_cb = commit_prepared_cb;
+	cb->rollback_prepared_cb = rollback_prepared_cb;
+	cb->stream_prepare_cb = stream_prepare_cb;
+#endif
+
+	cb->stream_start_cb = stream_start_cb;
+	cb->stream_stop_cb = stream_stop_cb;
+	cb->stream_abort_cb = stream_abort_cb;
+	cb->stream_commit_cb = stream_commit_cb;
+	cb->stream_change_cb = change_cb;
+	cb->stream_message_cb = message_cb;
+	cb->stream_truncate_cb = truncate_cb;
 }

@@ -1,0 +1,189 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *	  What differs between the major versions of the server.
+ *
+ * The only file that knows server versions.  It names features (HAVE_...) and
+ * gives one spelling to what has several; everything else asks for those.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PGOUTPUT_EXT_COMPAT_H
+#define PGOUTPUT_EXT_COMPAT_H
+
+#include "access/attmap.h"
+#include "access/tupconvert.h"
+#include "catalog/pg_publication.h"
+#include "replication/logical.h"
+#include "replication/logicalproto.h"
+#include "replication/origin.h"
+#include "replication/reorderbuffer.h"
+#include "utils/rel.h"
+
+#if PG_VERSION_NUM < 140000
+#error "pgoutput_ext needs PostgreSQL 14 or newer"
+#endif
+
+/*
+ * 15: row filters, column lists, FOR TABLES IN SCHEMA, the option two_phase;
+ * pgoutput leaves out empty transactions.
+ */
+#if PG_VERSION_NUM >= 150000
+#define HAVE_PUBLICATION_DETAILS 1
+#define HAVE_TWO_PHASE_OPTION 1
+#define SERVER_SKIPS_EMPTY_TRANSACTIONS true
+#else
+#define SERVER_SKIPS_EMPTY_TRANSACTIONS false
+#endif
+
+/* 16: streaming "parallel" (protocol 4) and the option origin in pgoutput. */
+#if PG_VERSION_NUM >= 160000
+#define HAVE_PARALLEL_STREAMING 1
+#define HAVE_NAMESPACE_FLUSH 1
+#define PROTOCOL_SUPPORT_SUBJECT "server only supports"
+#else
+#define PROTOCOL_SUPPORT_SUBJECT "we only support"
+#endif
+
+/* 17: a missing option is named when the options have been read. */
+#if PG_VERSION_NUM >= 170000
+#define HAVE_MISSING_OPTION_CHECK 1
+#endif
+
+/*
+ * 18: publish_generated_columns; a change of a publication invalidates the
+ * relations that it concerns; a missing publication is skipped.
+ */
+#if PG_VERSION_NUM >= 180000
+#define HAVE_PUBLISHED_GENERATED_COLUMNS 1
+#define HAVE_RELSYNC_INVALIDATION 1
+#define SERVER_SKIPS_MISSING_PUBLICATIONS true
+#else
+#define SERVER_SKIPS_MISSING_PUBLICATIONS false
+#endif
+
+/* 19: FOR ALL TABLES EXCEPT. */
+#if PG_VERSION_NUM >= 190000
+#define HAVE_EXCEPT_TABLES 1
+#endif
+
+/* Replication origins were renamed in 19, the times of a transaction often. */
+#if PG_VERSION_NUM >= 190000
+#define txn_commit_time(txn)	((txn)->commit_time)
+#define txn_prepare_time(txn)	((txn)->prepare_time)
+#define txn_abort_time(txn)		((txn)->abort_time)
+typedef SysCacheIdentifier CompatCacheId;
+#else
+typedef RepOriginId ReplOriginId;
+#define InvalidReplOriginId		InvalidRepOriginId
+typedef int CompatCacheId;
+#if PG_VERSION_NUM >= 150000
+#define txn_commit_time(txn)	((txn)->xact_time.commit_time)
+#define txn_prepare_time(txn)	((txn)->xact_time.prepare_time)
+#else
+#define txn_commit_time(txn)	((txn)->commit_time)
+#define txn_prepare_time(txn)	((txn)->commit_time)
+#endif
+#ifdef HAVE_PARALLEL_STREAMING
+#define txn_abort_time(txn)		((txn)->xact_time.abort_time)
+#else
+#define txn_abort_time(txn)		((TimestampTz) 0)	/* not sent */
+#endif
+#endif
+
+#ifndef rbtxn_get_toptxn
+#define rbtxn_get_toptxn(txn)	((txn)->toptxn ? (txn)->toptxn : (txn))
+#endif
+
+/* The tuples of a change were wrapped before 17. */
+#if PG_VERSION_NUM >= 170000
+#define change_old_tuple(change)	((change)->data.tp.oldtuple)
+#define change_new_tuple(change)	((change)->data.tp.newtuple)
+#else
+#define change_old_tuple(change) \
+	((change)->data.tp.oldtuple ? &(change)->data.tp.oldtuple->tuple : NULL)
+#define change_new_tuple(change) \
+	((change)->data.tp.newtuple ? &(change)->data.tp.newtuple->tuple : NULL)
+#endif
+
+/*
+ * Map from the columns of "from" to those of "to", by name; NULL if the
+ * layouts are the same.  Allocated in the current memory context.
+ */
+static inline AttrMap *
+compat_attrmap_by_name(TupleDesc from, TupleDesc to)
+{
+#if PG_VERSION_NUM >= 160000
+	return build_attrmap_by_name_if_req(from, to, false);
+#else
+	return build_attrmap_by_name_if_req(from, to);
+#endif
+}
+
+/*
+ * Tells the walsender how far decoding has come, at the end of a transaction
+ * or after a change.  From 16 on the server itself does it after changes;
+ * before, the plugin has to, now and then, so that the connection lives while
+ * a large transaction is not sent.  "changes" counts changes since the last
+ * time.
+ */
+static inline void
+compat_update_progress(LogicalDecodingContext *ctx, bool skipped, int *changes)
+{
+#if PG_VERSION_NUM >= 160000
+	OutputPluginUpdateProgress(ctx, skipped);
+#else
+	if (ctx->end_xact || ++*changes >= 100)
+	{
+#if PG_VERSION_NUM >= 150000
+		OutputPluginUpdateProgress(ctx, skipped);
+#else
+		OutputPluginUpdateProgress(ctx);
+#endif
+		*changes = 0;
+	}
+#endif
+}
+
+static inline void
+compat_progress_after_change(LogicalDecodingContext *ctx, int *changes)
+{
+#if PG_VERSION_NUM < 160000
+	compat_update_progress(ctx, false, changes);
+#endif
+}
+
+/*
+ * Before 18, the length of a column list that counts as none because it has
+ * all columns.  15 counts dropped and generated columns, too.
+ */
+static inline int
+compat_full_list_length(Relation relation)
+{
+	TupleDesc	desc = RelationGetDescr(relation);
+#if PG_VERSION_NUM >= 160000
+	int			count = 0;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (!att->attisdropped && !att->attgenerated)
+			count++;
+	}
+	return count;
+#else
+	return desc->natts;
+#endif
+}
+
+/* May the slot's client be sent prepared transactions as such? */
+static inline void
+compat_allow_two_phase(LogicalDecodingContext *ctx, bool allow)
+{
+#ifdef HAVE_TWO_PHASE_OPTION
+	ctx->twophase_opt_given = allow;
+#endif
+}
+
+#endif							/* PGOUTPUT_EXT_COMPAT_H */

@@ -1,0 +1,43 @@
+/*-------------------------------------------------------------------------
+ *
+ * pattern.h
+ *	  Lists of names and name patterns, as options give them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PGOUTPUT_EXT_PATTERN_H
+#define PGOUTPUT_EXT_PATTERN_H
+
+#include "nodes/pg_list.h"
+
+/* The most parts that a pattern has: schema.table.column. */
+#define PATTERN_MAX_PARTS 3
+
+/*
+ * One element of a list: names joined by dots.  A NULL part is a lone "*" and
+ * matches any name.
+ */
+typedef struct NamePattern
+{
+	char	   *parts[PATTERN_MAX_PARTS];
+} NamePattern;
+
+/* One element of a list of prefixes; "open" if any rest may follow. */
+typedef struct PrefixPattern
+{
+	char	   *prefix;
+	size_t		length;
+	bool		open;
+} PrefixPattern;
+
+extern bool pattern_parse_names(const char *list, List **names);
+extern bool pattern_parse_prefixes(const char *list, List **prefixes);
+extern bool pattern_parse(const char *list, int nparts, List **patterns);
+
+extern bool pattern_list_matches(List *patterns, int nparts,
+								 const char *const *names);
+extern bool pattern_equal(const NamePattern *a, const NamePattern *b);
+extern bool prefix_list_matches(List *prefixes, const char *string);
+extern bool name_list_contains(List *names, const char *name);
+
+#endif							/* PGOUTPUT_EXT_PATTERN_H */

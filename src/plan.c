@@ -1,0 +1,647 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan.c
+ *	  Relation plans: build, look up, invalidate, evict.
+ *
+ * Callbacks ask for a relation's plan at each change.  A plan is built in the
+ * per-change context, with the historic snapshot of the change; what stays is
+ * copied to the session's context.  A plan that failed to be built stays
+ * invalid and is built again.
+ *
+ * Invalidations arrive at any time, also while a plan is built: they only
+ * mark.  That of one relation marks its plan, all others bump the session's
+ * generation, so that none ever walks the relations.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+#include "pattern.h"
+#include "plan.h"
+#include "publication.h"
+#include "row_filter.h"
+
+/* Tuple plans kept at a time; others are built again when needed. */
+#define MAX_TUPLE_PLANS 16384
+
+/* How many tuple plans in use are passed over in search of one to evict. */
+#define MAX_SECOND_CHANCES 16
+
+/* Sessions of this process, for the callbacks, which have none of their own. */
+static dlist_head sessions = DLIST_STATIC_INIT(sessions);
+
+/* Does the session look at relation names, which are not the plan's own? */
+static bool
+session_watches_names(PluginState *state)
+{
+	return state->options.include_tables || state->options.exclude_tables ||
+		state->options.exclude_columns ||
+		state->options.partition_root != PARTITION_ROOT_PUBLICATION;
+}
+
+static void
+relation_invalidated(Datum arg, Oid relid)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &sessions)
+	{
+		PluginState *state = dlist_container(PluginState, node, iter.cur);
+		RelationPlan *plan;
+
+		if (!OidIsValid(relid))
+		{
+			state->generation++;
+			continue;
+		}
+		plan = plan_find(state, relid);
+		if (plan == NULL)
+			continue;
+		plan->valid = false;
+		/* the names of a root are part of its partitions' plans */
+		if (plan->is_root && session_watches_names(state))
+			state->generation++;
+	}
+}
+
+static void
+publication_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &sessions)
+	{
+		PluginState *state = dlist_container(PluginState, node, iter.cur);
+
+		state->publications_valid = false;
+#ifndef HAVE_RELSYNC_INVALIDATION
+		state->generation++;
+#endif
+	}
+}
+
+#ifndef HAVE_RELSYNC_INVALIDATION
+static void
+publication_map_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &sessions)
+		dlist_container(PluginState, node, iter.cur)->generation++;
+}
+#endif
+
+static void
+namespace_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &sessions)
+	{
+		PluginState *state = dlist_container(PluginState, node, iter.cur);
+
+#ifndef HAVE_NAMESPACE_FLUSH
+		if (!session_watches_names(state))
+			continue;
+#endif
+		state->generation++;
+	}
+}
+
+static void
+type_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &sessions)
+		types_invalidate(dlist_container(PluginState, node, iter.cur), hash);
+}
+
+static void
+function_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &sessions)
+		types_invalidate_functions(dlist_container(PluginState, node, iter.cur));
+}
+
+/* Callbacks cannot be taken back: they are registered once per process. */
+static void
+register_callbacks(void)
+{
+	static bool registered = false;
+
+	if (registered)
+		return;
+	registered = true;
+
+	CacheRegisterRelcacheCallback(relation_invalidated, (Datum) 0);
+	CacheRegisterSyscacheCallback(PUBLICATIONOID, publication_changed,
+								  (Datum) 0);
+#ifdef HAVE_RELSYNC_INVALIDATION
+	CacheRegisterRelSyncCallback(relation_invalidated, (Datum) 0);
+#else
+	CacheRegisterSyscacheCallback(PUBLICATIONRELMAP, publication_map_changed,
+								  (Datum) 0);
+#ifdef HAVE_PUBLICATION_DETAILS
+	CacheRegisterSyscacheCallback(PUBLICATIONNAMESPACEMAP,
+								  publication_map_changed, (Datum) 0);
+#endif
+#endif
+	CacheRegisterSyscacheCallback(NAMESPACEOID, namespace_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(TYPEOID, type_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(PROCOID, function_changed, (Datum) 0);
+}
+
+/* Takes a session off the list when its memory goes, however that comes. */
+static void
+forget_session(void *arg)
+{
+	PluginState *state = arg;
+
+	dlist_delete(&state->node);
+}
+
+/*
+ * plans_init
+ *		Prepares a session's plans and has its invalidations arrive.
+ */
+void
+plans_init(LogicalDecodingContext *ctx)
+{
+	PluginState *state = plugin_state(ctx);
+	MemoryContextCallback *callback;
+	HASHCTL		ctl;
+
+	ctl.keysize = sizeof(Oid);
+	ctl.entrysize = sizeof(RelationPlan);
+	ctl.hcxt = state->context;
+	state->relations = hash_create("pgoutput_ext relations", 128, &ctl,
+								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	dlist_init(&state->tuple_plans);
+	state->generation = 1;
+
+	callback = MemoryContextAlloc(state->context, sizeof(*callback));
+	callback->func = forget_session;
+	callback->arg = state;
+	dlist_push_head(&sessions, &state->node);
+	MemoryContextRegisterResetCallback(state->context, callback);
+
+	register_callbacks();
+}
+
+/* The plan of a relation, valid or not; NULL if it has none yet. */
+RelationPlan *
+plan_find(PluginState *state, Oid relid)
+{
+	return hash_search(state->relations, &relid, HASH_FIND, NULL);
+}
+
+static RelationPlan *
+plan_find_or_make(PluginState *state, Oid relid)
+{
+	bool		found;
+	RelationPlan *plan = hash_search(state->relations, &relid,
+									 HASH_ENTER, &found);
+
+	if (!found)
+	{
+		memset(plan, 0, sizeof(RelationPlan));
+		plan->relid = relid;
+	}
+	return plan;
+}
+
+static void
+free_tuple_plan(PluginState *state, RelationPlan *plan)
+{
+	if (plan->tuple == NULL)
+		return;
+	dlist_delete(&plan->node);
+	state->tuple_plan_count--;
+	pfree(plan->tuple);
+	plan->tuple = NULL;
+}
+
+/*
+ * Makes room if there are too many tuple plans: the one that has not been
+ * used for longest goes, or nearly.
+ */
+static void
+evict_tuple_plans(PluginState *state)
+{
+	int			chances = MAX_SECOND_CHANCES;
+
+	while (state->tuple_plan_count > MAX_TUPLE_PLANS)
+	{
+		dlist_node *tail = dlist_tail_node(&state->tuple_plans);
+		RelationPlan *plan = dlist_container(RelationPlan, node, tail);
+
+		if (plan->used && chances-- > 0)
+		{
+			plan->used = false;
+			dlist_move_head(&state->tuple_plans, tail);
+		}
+		else
+			free_tuple_plan(state, plan);
+	}
+}
+
+static uint8
+alignment_in_bytes(char attalign)
+{
+	switch (attalign)
+	{
+		case TYPALIGN_DOUBLE:
+			return ALIGNOF_DOUBLE;
+		case TYPALIGN_INT:
+			return ALIGNOF_INT;
+		case TYPALIGN_SHORT:
+			return ALIGNOF_SHORT;
+		default:
+			return 1;
+	}
+}
+
+/* Fills in how the relation's own heap tuples are read. */
+static void
+plan_source_columns(TuplePlan *plan, TupleDesc desc)
+{
+	int32		offset = 0;		/* -1 behind a column of variable length */
+
+	for (int i = 0; i < plan->nsource; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		SourceColumn *column = &plan->source[i];
+
+		column->length = att->attlen;
+		column->by_value = att->attbyval;
+		column->alignment = alignment_in_bytes(att->attalign);
+		/* a varlena is not always aligned, unless it is there already */
+		if (offset >= 0 &&
+			(att->attlen != -1 ||
+			 offset == TYPEALIGN(column->alignment, offset)))
+			offset = TYPEALIGN(column->alignment, offset);
+		else
+			offset = -1;
+		column->offset = offset;
+		if (offset >= 0)
+			offset = att->attlen > 0 ? offset + att->attlen : -1;
+	}
+}
+
+/*
+ * plan_tuple_build
+ *		Builds the plan of a relation's tuples, sent as those of "target".
+ */
+void
+plan_tuple_build(PluginState *state, RelationPlan *plan, Relation relation,
+				 Relation target)
+{
+	TupleDesc	desc = RelationGetDescr(relation);
+	TupleDesc	target_desc = RelationGetDescr(target);
+	AttrMap    *map = NULL;
+	SentColumn *sent = palloc(sizeof(SentColumn) * target_desc->natts);
+	int			nsent = 0;
+	int			nsource = 0;
+	TuplePlan  *tuple;
+	char	   *memory;
+
+	if (relation != target)
+		map = compat_attrmap_by_name(desc, target_desc);
+
+	for (int i = 0; i < target_desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(target_desc, i);
+		SentColumn *column = &sent[nsent];
+
+		if (!column_is_sent(att, &plan->columns))
+			continue;
+		column->type = type_entry(state, att->atttypid);
+		column->source = map ? map->attnums[i] - 1 : i;
+		column->attnum = i + 1;
+		column->varlena = att->attlen == -1;
+		nsource = Max(nsource, column->source + 1);
+		nsent++;
+	}
+	if (plan->filter || state->options.split_key_updates)
+		nsource = desc->natts;
+
+	memory = MemoryContextAlloc(state->context,
+								MAXALIGN(sizeof(TuplePlan)) +
+								MAXALIGN(sizeof(SentColumn) * nsent) +
+								sizeof(SourceColumn) * nsource);
+	tuple = (TuplePlan *) memory;
+	memory += MAXALIGN(sizeof(TuplePlan));
+	tuple->sent = (SentColumn *) memory;
+	memory += MAXALIGN(sizeof(SentColumn) * nsent);
+	tuple->source = (SourceColumn *) memory;
+	tuple->target_desc = target_desc;
+	tuple->nsource = nsource;
+	tuple->nsent = nsent;
+	memcpy(tuple->sent, sent, sizeof(SentColumn) * nsent);
+	plan_source_columns(tuple, desc);
+
+	free_tuple_plan(state, plan);
+	plan->tuple = tuple;
+	dlist_push_head(&state->tuple_plans, &plan->node);
+	state->tuple_plan_count++;
+	evict_tuple_plans(state);
+}
+
+/* Drops what was built, before it is built again. */
+static void
+plan_reset(PluginState *state, RelationPlan *plan)
+{
+	plan->valid = false;
+	plan->announced = false;
+	plan->announced_stream = 0;
+	plan->build = ++state->build_count;
+	plan->inserts = plan->updates = plan->deletes = plan->truncates = false;
+	free_tuple_plan(state, plan);
+	if (plan->filter)
+	{
+		RowFilter  *filter = plan->filter;
+
+		plan->filter = NULL;
+		row_filter_free(filter);
+	}
+	bms_free(plan->key);
+	plan->key = NULL;
+	plan->key_known = false;
+	if (plan->own_columns.members != plan->columns.members)
+		bms_free(plan->own_columns.members);
+	bms_free(plan->columns.members);
+	memset(&plan->columns, 0, sizeof(ColumnSet));
+	memset(&plan->own_columns, 0, sizeof(ColumnSet));
+}
+
+/* Do options include_tables and exclude_tables leave a relation in? */
+static bool
+table_is_included(PluginState *state, Relation relation)
+{
+	const PluginOptions *options = &state->options;
+	const char *names[2];
+
+	if (!options->include_tables && !options->exclude_tables)
+		return true;
+	names[0] = get_namespace_name(RelationGetNamespace(relation));
+	names[1] = RelationGetRelationName(relation);
+	if (options->include_tables &&
+		!pattern_list_matches(options->include_tables, 2, names))
+		return false;
+	return !pattern_list_matches(options->exclude_tables, 2, names);
+}
+
+/* Those columns of "to" whose namesakes of "from" are sent. */
+static ColumnSet
+columns_by_name(Relation from, const ColumnSet *columns, Relation to)
+{
+	ColumnSet	result = {.listed = true};
+	TupleDesc	from_desc = RelationGetDescr(from);
+	TupleDesc	desc = RelationGetDescr(to);
+
+	for (int i = 0; i < from_desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(from_desc, i);
+
+		if (!column_is_sent(att, columns))
+			continue;
+		for (int j = 0; j < desc->natts; j++)
+		{
+			Form_pg_attribute other = TupleDescAttr(desc, j);
+
+			if (!other->attisdropped &&
+				strcmp(NameStr(att->attname), NameStr(other->attname)) == 0)
+				result.members = bms_add_member(result.members, j + 1);
+		}
+	}
+	return result;
+}
+
+static void
+report_excluded_key(Relation relation, const char *column)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("column \"%s\" of relation \"%s.%s\" cannot be left out",
+					column,
+					get_namespace_name(RelationGetNamespace(relation)),
+					RelationGetRelationName(relation)),
+			 errdetail("Option exclude_columns matches it, but it is part of the replica identity, and updates or deletes are published."),
+			 errhint("Narrow exclude_columns, or exclude the relation with exclude_tables.")));
+}
+
+/* Takes the columns that option exclude_columns matches out of a set. */
+static void
+exclude_columns(PluginState *state, RelationPlan *plan, Relation relation,
+				ColumnSet *columns)
+{
+	TupleDesc	desc = RelationGetDescr(relation);
+	Bitmapset  *identity = NULL;
+	Bitmapset  *members = NULL;
+	bool		excluded = false;
+	const char *names[3];
+
+	names[0] = get_namespace_name(RelationGetNamespace(relation));
+	names[1] = RelationGetRelationName(relation);
+	if (plan->updates || plan->deletes)
+		identity = relation_identity_columns(relation);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (!column_is_sent(att, columns))
+			continue;
+		names[2] = NameStr(att->attname);
+		if (!pattern_list_matches(state->options.exclude_columns, 3, names))
+		{
+			members = bms_add_member(members, i + 1);
+			continue;
+		}
+		excluded = true;
+		if (bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, identity))
+			report_excluded_key(relation, names[2]);
+	}
+	if (excluded)
+	{
+		columns->listed = true;
+		columns->members = members;
+	}
+}
+
+/*
+ * Decides which columns are sent, of the relation announced and, beside an
+ * announced root, of the relation itself.
+ */
+static void
+plan_columns(PluginState *state, RelationPlan *plan, Relation relation,
+			 const PublishedAs *published, Relation published_as,
+			 Relation announced_as)
+{
+	ColumnSet	columns;
+	ColumnSet	own;
+	MemoryContext old;
+
+	publications_columns(published, published_as,
+						 state->options.generated_columns, &columns);
+	if (published_as != announced_as)
+		columns = columns_by_name(published_as, &columns, announced_as);
+	own = columns;
+	if (state->options.exclude_columns)
+		exclude_columns(state, plan, announced_as, &columns);
+
+	/*
+	 * pgoutput takes the column numbers of the root for those of the
+	 * partition, too.  The client sees the same here, unless an option has
+	 * chosen other columns.
+	 */
+	if (relation != announced_as &&
+		(state->options.exclude_columns || published_as != announced_as))
+		own = columns_by_name(announced_as, &columns, relation);
+
+	old = MemoryContextSwitchTo(state->context);
+	plan->columns = columns;
+	plan->columns.members = bms_copy(columns.members);
+	plan->own_columns = own;
+	plan->own_columns.members = own.members == columns.members ?
+		plan->columns.members : bms_copy(own.members);
+	MemoryContextSwitchTo(old);
+}
+
+/* Opens a relation of the same partition tree, or the relation again. */
+static Relation
+open_relative(Relation relation, Oid relid)
+{
+	Relation	result;
+
+	if (relid == RelationGetRelid(relation))
+		return relation;
+	result = RelationIdGetRelation(relid);
+	if (!RelationIsValid(result))
+		elog(ERROR, "could not open relation with OID %u", relid);
+	return result;
+}
+
+/*
+ * plan_open_target
+ *		The relation that a plan's changes are announced as.
+ *
+ * The caller closes it unless it is the relation itself.
+ */
+Relation
+plan_open_target(const RelationPlan *plan, Relation relation)
+{
+	return open_relative(relation, plan->announced_as);
+}
+
+/*
+ * plan_key_columns
+ *		The columns of a relation that make the key of the relation announced,
+ *		offset by FirstLowInvalidHeapAttributeNumber; NULL if it has none.
+ *
+ * That is the replica identity's index; under REPLICA IDENTITY FULL the
+ * primary key.  The bitmap belongs to the plan.
+ */
+Bitmapset *
+plan_key_columns(PluginState *state, RelationPlan *plan, Relation relation,
+				 Relation target)
+{
+	Bitmapset  *key;
+	ColumnSet	columns = {.listed = true};
+	int			member = -1;
+	MemoryContext old;
+
+	if (plan->key_known)
+		return plan->key;
+
+	key = target->rd_rel->relreplident == REPLICA_IDENTITY_FULL ?
+		relation_primary_key_columns(target) :
+		relation_identity_columns(target);
+	while ((member = bms_next_member(key, member)) >= 0)
+		columns.members =
+			bms_add_member(columns.members,
+						   member + FirstLowInvalidHeapAttributeNumber);
+	columns = columns_by_name(target, &columns, relation);
+
+	old = MemoryContextSwitchTo(state->context);
+	member = -1;
+	while ((member = bms_next_member(columns.members, member)) >= 0)
+		plan->key = bms_add_member(plan->key,
+								   member - FirstLowInvalidHeapAttributeNumber);
+	MemoryContextSwitchTo(old);
+	plan->key_known = true;
+	return plan->key;
+}
+
+/*
+ * plan_build
+ *		Builds the plan of a relation; NULL if it can never be published.
+ *
+ * Like pgoutput, finds out about filters and columns when any change of rows
+ * is published at all, and raises its errors about them.
+ */
+RelationPlan *
+plan_build(PluginState *state, Relation relation)
+{
+	Oid			relid = RelationGetRelid(relation);
+	RelationPlan *plan;
+	PublishedAs published;
+	Relation	published_as;
+	Relation	announced_as;
+	uint64		generation = state->generation;
+
+	if (!is_publishable_relation(relation))
+		return NULL;
+
+	plan = plan_find_or_make(state, relid);
+	plan_reset(state, plan);
+
+	/*
+	 * An invalidation that arrives from here on leaves the plan stale, and so
+	 * does an error, since there is no generation 0.
+	 */
+	plan->valid = true;
+	plan->generation = 0;
+	state->last_relation = NULL;
+
+	publications_of_relation(state, relation, &published);
+	plan->published_as = published.relid;
+	plan->announced_as = published.announced;
+	published_as = open_relative(relation, published.relid);
+	announced_as = open_relative(relation, published.announced);
+	if (announced_as != relation)
+		plan_find_or_make(state, published.announced)->is_root = true;
+
+	if (table_is_included(state, announced_as))
+	{
+		plan->inserts = published.actions.pubinsert;
+		plan->updates = published.actions.pubupdate;
+		plan->deletes = published.actions.pubdelete;
+		plan->truncates = published.actions.pubtruncate;
+	}
+	if (plan->inserts || plan->updates || plan->deletes)
+	{
+		plan->filter = row_filter_build(state, &published, relation,
+										published_as);
+		plan_columns(state, plan, relation, &published, published_as,
+					 announced_as);
+	}
+
+	if (published_as != relation)
+		RelationClose(published_as);
+	if (announced_as != relation)
+		RelationClose(announced_as);
+
+	plan->generation = generation;
+	state->last_relation = plan;
+	return plan;
+}

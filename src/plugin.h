@@ -1,0 +1,72 @@
+/*-------------------------------------------------------------------------
+ *
+ * plugin.h
+ *	  The state of a decoding session.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PGOUTPUT_EXT_PLUGIN_H
+#define PGOUTPUT_EXT_PLUGIN_H
+
+#include "lib/ilist.h"
+#include "replication/logical.h"
+#include "utils/hsearch.h"
+
+#include "compat.h"
+#include "options.h"
+
+struct RelationPlan;
+struct TransactionState;
+
+/*
+ * What ctx->output_plugin_private points to.  It and all that hangs on it
+ * lives in the decoding context and goes with it.
+ */
+typedef struct PluginState
+{
+	struct Writer *writer;		/* must be first, see writer.h */
+	PluginOptions options;
+
+	MemoryContext context;		/* of the session: options, relations, types */
+	MemoryContext change_context;	/* reset after each change */
+
+	bool		in_streaming;	/* between Stream Start and Stream Stop */
+	int			changes;		/* since the last progress report */
+
+	/* publication.c */
+	MemoryContext publication_context;
+	List	   *publications;	/* of Publication *, those that exist */
+	bool		publications_valid;
+	List	   *warned_publications;	/* names, for missing_publication */
+
+	/* plan.c */
+	HTAB	   *relations;		/* RelationPlan by OID */
+	struct RelationPlan *last_relation;
+	uint64		generation;		/* plans of an older one are stale */
+	uint64		build_count;	/* plans built so far */
+	dlist_head	tuple_plans;	/* RelationPlans that have one, newest first */
+	int			tuple_plan_count;
+	dlist_node	node;			/* in the list of live sessions */
+
+	/* type.c */
+	bool		convert;		/* text is converted for the client */
+	HTAB	   *types;			/* TypeEntry by OID */
+	HTAB	   *types_by_hash;	/* the same by hash value of pg_type's cache */
+	uint64		type_generation;	/* counts changes of any type or function */
+
+	/* transaction.c */
+	uint64		stream_count;	/* streamed transactions so far */
+	bool		publications_told;	/* as they are now, for the metadata */
+
+	/* tuple.c: the columns of the new and of the old tuple */
+	Datum	   *values[2];
+	bool	   *nulls[2];
+} PluginState;
+
+static inline PluginState *
+plugin_state(LogicalDecodingContext *ctx)
+{
+	return (PluginState *) ctx->output_plugin_private;
+}
+
+#endif							/* PGOUTPUT_EXT_PLUGIN_H */

@@ -1,0 +1,343 @@
+/*-------------------------------------------------------------------------
+ *
+ * transaction.c
+ *	  Transactions as the client sees them: what it was told in each.
+ *
+ * Called by the callbacks in pgoutput_ext.c.  A transaction's state lives in
+ * the session's context, from its first callback to its last one.
+ *
+ * A client learns of a relation once, from Relation and Type messages, and
+ * again after the relation changed.  What it learns inside a streamed
+ * transaction counts when that commits: until then each streamed transaction
+ * is told for itself, and after an abort of any part of it again.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/pg_type.h"
+#include "utils/float.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "metadata.h"
+#include "pattern.h"
+#include "transaction.h"
+
+/* A relation that a streamed transaction was told. */
+typedef struct AnnouncedRelation
+{
+	Oid			relid;			/* hash key */
+	RelationPlan *plan;
+	uint64		build;			/* of the plan, when it was announced */
+} AnnouncedRelation;
+
+/* Settings that text values depend on, and what "canonical" makes of them. */
+static const struct
+{
+	const char *name;
+	const char *value;
+}			canonical_settings[] =
+{
+	{"DateStyle", "ISO"},
+	{"IntervalStyle", "postgres"},
+	{"TimeZone", "UTC"},
+	{"bytea_output", "hex"},
+	{"lc_monetary", "C"},
+	{"xmlbinary", "base64"},
+};
+
+/*
+ * Makes the settings canonical until the end of the (sub)transaction that the
+ * server decodes in, which takes them back, also after an error.
+ */
+static void
+set_canonical_format(void)
+{
+	for (int i = 0; i < lengthof(canonical_settings); i++)
+	{
+		const char *name = canonical_settings[i].name;
+		const char *value = canonical_settings[i].value;
+		const char *current = GetConfigOption(name, false, false);
+		size_t		length = strlen(value);
+
+		/* DateStyle has the order of input behind a comma */
+		if (strncmp(current, value, length) != 0 ||
+			(current[length] != '\0' && current[length] != ','))
+			(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION,
+									 GUC_ACTION_SAVE, true, 0, false);
+	}
+	if (extra_float_digits < 1)
+		(void) set_config_option("extra_float_digits", "1", PGC_USERSET,
+								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+								 false);
+}
+
+/*
+ * transaction_start
+ *		The state of a transaction or of the next piece of a streamed one, made
+ *		if it is the first.
+ */
+TransactionState *
+transaction_start(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+				  bool streamed)
+{
+	PluginState *state = plugin_state(ctx);
+	TransactionState *transaction = txn->output_plugin_private;
+
+	if (transaction == NULL)
+	{
+		transaction = MemoryContextAllocZero(state->context,
+											 sizeof(TransactionState));
+		txn->output_plugin_private = transaction;
+		if (streamed)
+		{
+			transaction->begin_sent = true;
+			transaction->stream = ++state->stream_count;
+		}
+	}
+	transaction->origin_excluded = !origin_is_sent(state, txn->origin_id);
+	if (state->options.value_format == VALUE_FORMAT_CANONICAL)
+		set_canonical_format();
+	return transaction;
+}
+
+/* The state of a toplevel transaction, of which "txn" may be a part. */
+TransactionState *
+transaction_of(ReorderBufferTXN *txn)
+{
+	return rbtxn_get_toptxn(txn)->output_plugin_private;
+}
+
+/* Frees the state of a transaction that has ended, if it has any. */
+void
+transaction_end(ReorderBufferTXN *txn)
+{
+	TransactionState *transaction = txn->output_plugin_private;
+
+	if (transaction == NULL)
+		return;
+	txn->output_plugin_private = NULL;
+	if (transaction->announced)
+		hash_destroy(transaction->announced);
+	pfree(transaction);
+}
+
+/* May changes of this replication origin be sent, by its name? */
+bool
+origin_is_sent(PluginState *state, ReplOriginId origin)
+{
+	const PluginOptions *options = &state->options;
+	char	   *name = NULL;
+
+	if (!options->include_origins && !options->exclude_origins)
+		return true;
+	if (origin == InvalidReplOriginId)
+		name = "";
+	else if (!replorigin_by_oid(origin, true, &name))
+		return options->include_origins == NIL; /* dropped: it has no name */
+	if (options->include_origins &&
+		!name_list_contains(options->include_origins, name))
+		return false;
+	return !name_list_contains(options->exclude_origins, name);
+}
+
+/*
+ * transaction_send_origin
+ *		Sends Origin behind the message that is being written, if the
+ *		transaction has an origin that still exists.
+ *
+ * The caller has prepared a write and ends it after this.
+ */
+void
+transaction_send_origin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+						XLogRecPtr lsn)
+{
+	char	   *name;
+
+	if (txn->origin_id == InvalidReplOriginId ||
+		!replorigin_by_oid(txn->origin_id, true, &name))
+		return;
+	OutputPluginWrite(ctx, false);
+	OutputPluginPrepareWrite(ctx, true);
+	message_origin(ctx->out, name, lsn);
+	pfree(name);
+}
+
+/*
+ * transaction_send_begin
+ *		Sends Begin, and Origin, unless that has been done.
+ *
+ * Does nothing for prepared and for streamed transactions, which have told
+ * the client already.
+ */
+void
+transaction_send_begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
+{
+	TransactionState *transaction = transaction_of(txn);
+
+	if (transaction == NULL || transaction->begin_sent)
+		return;
+	OutputPluginPrepareWrite(ctx, txn->origin_id == InvalidReplOriginId);
+	message_begin(ctx->out, txn);
+	transaction->begin_sent = true;
+	transaction_send_origin(ctx, txn, txn->origin_lsn);
+	OutputPluginWrite(ctx, true);
+	metadata_transaction(ctx, txn, InvalidTransactionId);
+}
+
+/* Sends Type for each column of a type that is not built in, then Relation. */
+static void
+send_relation(LogicalDecodingContext *ctx, TransactionId xid,
+			  Relation relation, const ColumnSet *columns,
+			  const RelationPlan *plan, Relation root)
+{
+	TupleDesc	desc = RelationGetDescr(relation);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->atttypid < FirstGenbkiObjectId ||
+			!column_is_sent(att, columns))
+			continue;
+		OutputPluginPrepareWrite(ctx, false);
+		message_type(ctx->out, xid, att->atttypid);
+		OutputPluginWrite(ctx, false);
+		metadata_type(ctx, xid, att->atttypid);
+	}
+
+	OutputPluginPrepareWrite(ctx, false);
+	message_relation(ctx->out, xid, relation, columns);
+	OutputPluginWrite(ctx, false);
+	metadata_relation(ctx, xid, relation, columns, plan, root);
+}
+
+/* Has a streamed transaction been told of a relation? */
+static bool
+stream_was_told(TransactionState *transaction, RelationPlan *plan)
+{
+	AnnouncedRelation *announced;
+
+	if (plan->announced_stream == transaction->stream)
+		return true;
+	if (transaction->announced == NULL)
+		return false;
+	announced = hash_search(transaction->announced, &plan->relid, HASH_FIND,
+							NULL);
+	if (announced == NULL || announced->build != plan->build)
+		return false;
+	plan->announced_stream = transaction->stream;
+	return true;
+}
+
+static void
+remember_told(PluginState *state, TransactionState *transaction,
+			  RelationPlan *plan)
+{
+	AnnouncedRelation *announced;
+
+	if (transaction->announced == NULL)
+	{
+		HASHCTL		ctl;
+
+		ctl.keysize = sizeof(Oid);
+		ctl.entrysize = sizeof(AnnouncedRelation);
+		ctl.hcxt = state->context;
+		transaction->announced = hash_create("pgoutput_ext stream", 16, &ctl,
+											 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	}
+	announced = hash_search(transaction->announced, &plan->relid, HASH_ENTER,
+							NULL);
+	announced->plan = plan;
+	announced->build = plan->build;
+	plan->announced_stream = transaction->stream;
+}
+
+/*
+ * transaction_announce
+ *		Tells the client of a relation, unless it knows.
+ *
+ * "subtxn" is the (sub)transaction of the change.  If changes are announced
+ * as those of another relation, the client is told of that first and then of
+ * the relation itself, like pgoutput does.
+ */
+void
+transaction_announce(LogicalDecodingContext *ctx, ReorderBufferTXN *subtxn,
+					 RelationPlan *plan, Relation relation)
+{
+	PluginState *state = plugin_state(ctx);
+	TransactionState *transaction = NULL;
+	TransactionId xid = streamed_xid(state, subtxn);
+
+	if (state->in_streaming)
+	{
+		transaction = transaction_of(subtxn);
+		if (stream_was_told(transaction, plan))
+			return;
+	}
+	else if (plan->announced)
+		return;
+
+	if (plan->announced_as != plan->relid)
+	{
+		Relation	root = RelationIdGetRelation(plan->announced_as);
+
+		if (!RelationIsValid(root))
+			elog(ERROR, "could not open relation with OID %u",
+				 plan->announced_as);
+		send_relation(ctx, xid, root, &plan->columns, plan, root);
+		send_relation(ctx, xid, relation, &plan->own_columns, plan, root);
+		RelationClose(root);
+	}
+	else
+		send_relation(ctx, xid, relation, &plan->columns, plan, NULL);
+
+	if (state->in_streaming)
+		remember_told(state, transaction, plan);
+	else
+		plan->announced = true;
+}
+
+/*
+ * stream_committed
+ *		What a streamed transaction was told, the client knows from now on.
+ *
+ * Relations that have changed since are announced again all the same.
+ */
+void
+stream_committed(PluginState *state, ReorderBufferTXN *txn)
+{
+	TransactionState *transaction = transaction_of(txn);
+	HASH_SEQ_STATUS status;
+	AnnouncedRelation *announced;
+
+	if (transaction == NULL || transaction->announced == NULL)
+		return;
+	hash_seq_init(&status, transaction->announced);
+	while ((announced = hash_seq_search(&status)) != NULL)
+	{
+		if (announced->plan->build == announced->build)
+			announced->plan->announced = true;
+	}
+}
+
+/*
+ * stream_aborted
+ *		The client forgets what a streamed transaction was told when any part
+ *		of it aborts.
+ */
+void
+stream_aborted(PluginState *state, ReorderBufferTXN *txn)
+{
+	TransactionState *transaction = transaction_of(txn);
+
+	if (transaction == NULL)
+		return;
+	if (transaction->announced)
+		hash_destroy(transaction->announced);
+	transaction->announced = NULL;
+	transaction->stream = ++state->stream_count;
+}

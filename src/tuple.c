@@ -1,0 +1,286 @@
+/*-------------------------------------------------------------------------
+ *
+ * tuple.c
+ *	  Tuples: from heap tuples to TupleData.
+ *
+ * The hot path.  A callback reads a heap tuple into the session's arrays of
+ * column values, up to the last column that is needed, and writes TupleData
+ * in one pass over the columns that are sent.  Values point into the tuple;
+ * what encoders allocate is in the per-change context.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "access/tupmacs.h"
+#include "libpq/pqformat.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+
+#include "tuple.h"
+
+/*
+ * tuples_init
+ *		Makes a session's arrays of column values, in its context.
+ */
+void
+tuples_init(PluginState *state)
+{
+	for (int i = OLD_TUPLE; i <= NEW_TUPLE; i++)
+	{
+		state->values[i] = MemoryContextAlloc(state->context,
+											  MaxHeapAttributeNumber * sizeof(Datum));
+		state->nulls[i] = MemoryContextAlloc(state->context,
+											 MaxHeapAttributeNumber * sizeof(bool));
+	}
+}
+
+/*
+ * tuple_read
+ *		Reads the columns of a heap tuple into the session's arrays, up to the
+ *		last that the plan needs.
+ *
+ * "which" is OLD_TUPLE or NEW_TUPLE.  Columns that the tuple is too old to
+ * have get the value they were added with.
+ */
+void
+tuple_read(PluginState *state, const TuplePlan *plan, Relation relation,
+		   HeapTuple tuple, int which)
+{
+	HeapTupleHeader header = tuple->t_data;
+	bool		has_nulls = HeapTupleHasNulls(tuple);
+	int			natts = Min(HeapTupleHeaderGetNatts(header), plan->nsource);
+	Datum	   *values = state->values[which];
+	bool	   *nulls = state->nulls[which];
+	char	   *data = (char *) header + header->t_hoff;
+	uint32		offset = 0;
+	bool		fixed = true;	/* is each column where all tuples have it? */
+	int			i;
+
+	for (i = 0; i < natts; i++)
+	{
+		const SourceColumn *column = &plan->source[i];
+
+		if (has_nulls && att_isnull(i, header->t_bits))
+		{
+			values[i] = (Datum) 0;
+			nulls[i] = true;
+			fixed = false;
+			continue;
+		}
+		nulls[i] = false;
+
+		if (fixed && column->offset >= 0)
+			offset = column->offset;
+		else if (column->length != -1 || data[offset] == 0)
+			offset = TYPEALIGN(column->alignment, offset);
+		/* else a varlena with a one-byte header, which is not aligned */
+
+		values[i] = fetch_att(data + offset, column->by_value, column->length);
+		offset = att_addlength_pointer(offset, column->length, data + offset);
+		if (column->length < 0)
+			fixed = false;
+	}
+
+	for (; i < plan->nsource; i++)
+		values[i] = getmissingattr(RelationGetDescr(relation), i + 1, &nulls[i]);
+}
+
+static inline bool
+is_unchanged_toast(const SentColumn *column, Datum value)
+{
+	return column->varlena &&
+		VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value));
+}
+
+static inline void
+write_value(PluginState *state, const SentColumn *column, StringInfo out,
+			Datum value)
+{
+	TypeEntry  *type = column->type;
+
+	type_check(state, type);
+	type->encoder.encode(out, value, &type->encoder);
+}
+
+static inline void
+write_column(PluginState *state, const SentColumn *column, StringInfo out,
+			 const Datum *values, const bool *nulls)
+{
+	int			source = column->source;
+
+	if (source < 0 || nulls[source])
+		appendStringInfoCharMacro(out, LOGICALREP_COLUMN_NULL);
+	else if (is_unchanged_toast(column, values[source]))
+		appendStringInfoCharMacro(out, LOGICALREP_COLUMN_UNCHANGED);
+	else
+		write_value(state, column, out, values[source]);
+}
+
+/*
+ * tuple_write
+ *		Writes TupleData of the tuple that was read last as "which".
+ */
+void
+tuple_write(PluginState *state, const TuplePlan *plan, StringInfo out,
+			int which)
+{
+	const Datum *values = state->values[which];
+	const bool *nulls = state->nulls[which];
+
+	pq_sendint16(out, plan->nsent);
+	for (int i = 0; i < plan->nsent; i++)
+		write_column(state, &plan->sent[i], out, values, nulls);
+}
+
+/* Does the old tuple carry the value of a column that the new one does not? */
+static bool
+old_value_is_logged(PluginState *state, const SentColumn *column)
+{
+	int			source = column->source;
+
+	return !state->nulls[OLD_TUPLE][source] &&
+		!is_unchanged_toast(column, state->values[OLD_TUPLE][source]);
+}
+
+static void
+report_unchanged_toast(Relation target, AttrNumber attnum)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("value of column \"%s\" of relation \"%s.%s\" is not in the WAL",
+					NameStr(TupleDescAttr(RelationGetDescr(target),
+										  attnum - 1)->attname),
+					get_namespace_name(RelationGetNamespace(target)),
+					RelationGetRelationName(target)),
+			 errdetail("An UPDATE left the out-of-line value unchanged, and option unchanged_toast is \"error\"."),
+			 errhint("Set unchanged_toast to \"fill\" with REPLICA IDENTITY FULL, or to \"marker\".")));
+}
+
+/*
+ * tuple_write_new
+ *		Writes TupleData of the new tuple of an UPDATE as option
+ *		unchanged_toast has it.
+ *
+ * "has_old" tells whether an old tuple was read.  "target" is the relation
+ * announced.
+ */
+void
+tuple_write_new(PluginState *state, const TuplePlan *plan, StringInfo out,
+				Relation target, bool has_old)
+{
+	const Datum *values = state->values[NEW_TUPLE];
+	const bool *nulls = state->nulls[NEW_TUPLE];
+
+	if (state->options.unchanged_toast == UNCHANGED_TOAST_MARKER)
+	{
+		tuple_write(state, plan, out, NEW_TUPLE);
+		return;
+	}
+
+	pq_sendint16(out, plan->nsent);
+	for (int i = 0; i < plan->nsent; i++)
+	{
+		const SentColumn *column = &plan->sent[i];
+		int			source = column->source;
+
+		if (source < 0 || nulls[source] ||
+			!is_unchanged_toast(column, values[source]))
+			write_column(state, column, out, values, nulls);
+		else if (state->options.unchanged_toast == UNCHANGED_TOAST_ERROR)
+			report_unchanged_toast(target, column->attnum);
+		else if (has_old && old_value_is_logged(state, column))
+			write_value(state, column, out, state->values[OLD_TUPLE][source]);
+		else
+			appendStringInfoCharMacro(out, LOGICALREP_COLUMN_UNCHANGED);
+	}
+}
+
+/*
+ * tuple_is_whole
+ *		Is each value of the new tuple that is to be sent in the WAL, if the
+ *		old tuple's are taken where the new one lacks them?
+ */
+bool
+tuple_is_whole(PluginState *state, const TuplePlan *plan, bool has_old)
+{
+	for (int i = 0; i < plan->nsent; i++)
+	{
+		const SentColumn *column = &plan->sent[i];
+		int			source = column->source;
+
+		if (source >= 0 && !state->nulls[NEW_TUPLE][source] &&
+			is_unchanged_toast(column, state->values[NEW_TUPLE][source]) &&
+			!(has_old && old_value_is_logged(state, column)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * tuple_take_old_toast
+ *		Replaces unchanged out-of-line values of the new tuple by those of the
+ *		old tuple where that carries them.
+ *
+ * Returns the new tuple's values as they were, allocated in the current
+ * memory context, or NULL if nothing was replaced.
+ */
+Datum *
+tuple_take_old_toast(PluginState *state, const TuplePlan *plan)
+{
+	Datum	   *values = state->values[NEW_TUPLE];
+	const Datum *old_values = state->values[OLD_TUPLE];
+	Datum	   *saved = NULL;
+
+	for (int i = 0; i < plan->nsource; i++)
+	{
+		if (plan->source[i].length != -1 ||
+			state->nulls[NEW_TUPLE][i] || state->nulls[OLD_TUPLE][i] ||
+			!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(values[i])) ||
+			VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(old_values[i])))
+			continue;
+		if (saved == NULL)
+		{
+			saved = palloc(plan->nsource * sizeof(Datum));
+			memcpy(saved, values, plan->nsource * sizeof(Datum));
+		}
+		values[i] = old_values[i];
+	}
+	return saved;
+}
+
+/*
+ * tuple_columns_differ
+ *		Do old and new tuple differ in one of the columns of the relation?
+ *
+ * "attnums" are offset by FirstLowInvalidHeapAttributeNumber.  Values are
+ * compared byte by byte; an unchanged out-of-line value does not differ.
+ */
+bool
+tuple_columns_differ(PluginState *state, const TuplePlan *plan,
+					 Bitmapset *attnums)
+{
+	int			member = -1;
+
+	while ((member = bms_next_member(attnums, member)) >= 0)
+	{
+		int			i = member + FirstLowInvalidHeapAttributeNumber - 1;
+		const SourceColumn *column = &plan->source[i];
+		Datum		old_value = state->values[OLD_TUPLE][i];
+		Datum		new_value = state->values[NEW_TUPLE][i];
+
+		if (state->nulls[OLD_TUPLE][i] != state->nulls[NEW_TUPLE][i])
+			return true;
+		if (state->nulls[OLD_TUPLE][i])
+			continue;
+		if (column->length == -1 &&
+			VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(new_value)))
+			continue;
+		if (!datum_image_eq(old_value, new_value,
+							column->by_value, column->length))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * tuple.h
+ *	  Tuples: from heap tuples to TupleData.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PGOUTPUT_EXT_TUPLE_H
+#define PGOUTPUT_EXT_TUPLE_H
+
+#include "access/htup.h"
+#include "utils/rel.h"
+
+#include "plugin.h"
+#include "type.h"
+
+/* Indexes of PluginState's arrays of column values. */
+#define OLD_TUPLE 0
+#define NEW_TUPLE 1
+
+/* A column of the relation's heap tuples. */
+typedef struct SourceColumn
+{
+	int32		offset;			/* if the same in all tuples without nulls */
+	int16		length;			/* as in pg_attribute.attlen */
+	uint8		alignment;		/* in bytes */
+	bool		by_value;
+} SourceColumn;
+
+/* A column of TupleData. */
+typedef struct SentColumn
+{
+	TypeEntry  *type;
+	int16		source;			/* index of its SourceColumn, -1: always null */
+	AttrNumber	attnum;			/* in the relation announced */
+	bool		varlena;
+} SentColumn;
+
+/* How a relation's tuples are written. */
+typedef struct TuplePlan
+{
+	TupleDesc	target_desc;	/* only to be compared */
+	int			nsource;		/* columns to read, up to the last one sent */
+	int			nsent;
+	SourceColumn *source;
+	SentColumn *sent;
+} TuplePlan;
+
+extern void tuples_init(PluginState *state);
+extern void tuple_read(PluginState *state, const TuplePlan *plan,
+					   Relation relation, HeapTuple tuple, int which);
+extern void tuple_write(PluginState *state, const TuplePlan *plan,
+						StringInfo out, int which);
+extern void tuple_write_new(PluginState *state, const TuplePlan *plan,
+							StringInfo out, Relation target, bool has_old);
+extern bool tuple_is_whole(PluginState *state, const TuplePlan *plan,
+						   bool has_old);
+extern Datum *tuple_take_old_toast(PluginState *state, const TuplePlan *plan);
+extern bool tuple_columns_differ(PluginState *state, const TuplePlan *plan,
+								 Bitmapset *attnums);
+
+#endif							/* PGOUTPUT_EXT_TUPLE_H */
