@@ -1,0 +1,236 @@
+# The differential test: runs generated programs (Differential::Program) on a
+# private server and compares what slots of pgoutput and of pgoutput_ext give
+# over the same WAL, under random options. Used by t/010_differential.pl and
+# scripts/differential; docs/TESTING.md describes it.
+
+package Differential;
+
+use strict;
+use warnings;
+
+use Differential::Objects;
+use Differential::Options;
+use Differential::Program;
+use Differential::Session;
+use PgoutputExt;
+use PgoutputMessage;
+
+# Parameters: option_sets (compared for each program), verbose.
+sub new
+{
+	my ($class, %params) = @_;
+	my $node = new_node(
+		'differential', conf => q{
+log_statement = none
+log_replication_commands = off
+log_min_messages = panic
+log_min_error_statement = panic
+max_wal_size = 1GB
+shared_buffers = 64MB
+synchronous_commit = on
+logical_decoding_work_mem = '64MB'
+});
+	my $self = bless {
+		option_sets => 6,
+		%params,
+		node => $node,
+		control => $node->{dbh},
+		counts => {},
+		results => {},
+		comparisons => 0,
+		errors => 0,
+	}, $class;
+	$self->{reader} = connect_db($node);
+	my @sessions = map { Differential::Session->new("S$_", connect_db($node), $self->{control}) } 0 .. 2;
+	$sessions[$_]{number} = $_ foreach 0 .. $#sessions;
+	$self->{sessions} = \@sessions;
+	$self->{control}->do("SELECT pg_replication_origin_create('base')");
+	$self->{control}->do(q{SET client_min_messages = error; SET statement_timeout = '60s'});
+	$self->{has_except} = $self->probe_except;
+	return $self;
+}
+
+# Do this server's publications know EXCEPT?
+sub probe_except
+{
+	my ($self) = @_;
+	my $dbh = $self->{control};
+	local $dbh->{RaiseError} = 0;
+	$dbh->do('CREATE TABLE probe ()');
+	my $known = defined $dbh->do('CREATE PUBLICATION probe FOR ALL TABLES EXCEPT (TABLE probe)');
+	$dbh->do('DROP PUBLICATION IF EXISTS probe');
+	$dbh->do('DROP TABLE probe');
+	return $known;
+}
+
+# Runs the program of a seed and compares; returns the differences found, each
+# a text (none: success).
+sub run_seed
+{
+	my ($self, $seed) = @_;
+	my $program = Differential::Program->new(
+		seed => $seed,
+		major => server_major(),
+		control => $self->{control},
+		sessions => $self->{sessions},
+		directory => $self->{node}->data_dir,
+		has_except => $self->{has_except});
+	my $random = $program->{random};
+
+	$self->{program} = $program;
+	$self->clean;
+	$self->{control}->do('SELECT pg_replication_origin_create(?)', undef, $_) foreach @Differential::Objects::origin_names;
+	$program->{next_id} = 1;
+
+	my $late = $random->chance(25);
+	$program->define unless $late;
+	$self->{pairs} = [ create_slot_pair($self->{control}, 'one'), create_slot_pair($self->{control}, 'two', two_phase => 1) ];
+	$program->define if $late;
+
+	my @differences;
+	my $consume_at = $random->chance(12) ? $random->below($program->{steps}) : -1;
+	foreach my $step (1 .. $program->{steps})
+	{
+		$program->step;
+		push @differences, $self->consume if $step == $consume_at;
+	}
+	$program->finish;
+	$self->{control}->do('SELECT pg_replication_origin_drop(?)', undef, $Differential::Objects::origin_names[1])
+	  if $random->chance(20) && !grep { $_->{origin} && $_->{number} == 1 } @{ $self->{sessions} };
+
+	push @differences, $self->compare_all;
+	$self->add_results($program);
+	return @differences;
+}
+
+# All that was written so far is flushed, so that both readers come to the same end.
+sub flush
+{
+	my ($self) = @_;
+	$self->{control}->do(q{SELECT pg_logical_emit_message(true, 'flush', '')});
+	return $self->{control}->selectrow_array('SELECT pg_current_wal_flush_lsn()');
+}
+
+sub compare_all
+{
+	my ($self) = @_;
+	my $random = $self->{program}{random};
+	$self->flush;
+	my @sets = map { Differential::Options::option_set($self->{program}) } 1 .. $self->{option_sets};
+	push @sets, $sets[0];    # what was read in between must not matter
+	return map { $self->compare_set($_) } @sets;
+}
+
+# Reads both pairs on in the middle of a program, which moves their slots.
+sub consume
+{
+	my ($self) = @_;
+	my $lsn = $self->flush;
+	my @differences;
+	foreach my $two_phase (0, 1)
+	{
+		my $set = Differential::Options::option_set($self->{program});
+		$set->{two_phase_slot} = $two_phase;
+		push @differences, $self->compare_set($set, get => 1, upto_lsn => $lsn);
+	}
+	return @differences;
+}
+
+sub compare_set
+{
+	my ($self, $set, %how) = @_;
+	my $random = $self->{program}{random};
+	my $pair = $self->{pairs}[ $set->{two_phase_slot} ];
+
+	if ($random->chance(6))
+	{
+		$self->{reader}->disconnect;
+		$self->{reader} = connect_db($self->{node});
+	}
+	my $dbh = $self->{reader};
+	$dbh->do("SET statement_timeout = '120s'");
+	foreach my $setting (@{ $set->{settings} })
+	{
+		$dbh->do('SELECT set_config(?, ?, false)', undef, @$setting);
+	}
+	my ($difference, $expected) = compare_slots(
+		$dbh, $pair, options => $set->{options}, ours_first => $random->chance(50), %how);
+	$self->{comparisons}++;
+	count_types($expected, $self->{counts});
+	if ($expected->{error} && !defined $difference)
+	{
+		# what came before the error
+		$self->{errors}++;
+		$self->{error_texts}{ $expected->{error}{message_primary} }++;
+		for (my $n = 1; $n < 10000; $n *= 3)
+		{
+			(my $more, my $part) = compare_slots($dbh, $pair, options => $set->{options}, upto_nchanges => $n);
+			$difference = "upto_nchanges $n: $more" if defined $more;
+			last if $part->{error} || defined $more || @{ $part->{rows} } < $n;
+		}
+	}
+	$dbh->do('RESET ALL');
+	return unless defined $difference;
+	return Differential::Options::text($set) . "\n$difference";
+}
+
+sub add_results
+{
+	my ($self, $program) = @_;
+	foreach my $verb (keys %{ $program->{results} })
+	{
+		$self->{results}{$verb}{$_} += $program->{results}{$verb}{$_} foreach keys %{ $program->{results}{$verb} };
+	}
+	return;
+}
+
+# Removes all that a program made.
+sub clean
+{
+	my ($self) = @_;
+	my $dbh = $self->{control};
+	$_->reset foreach @{ $self->{sessions} };
+	$dbh->do('ROLLBACK PREPARED ' . $dbh->quote($_)) foreach @{ $dbh->selectcol_arrayref('SELECT gid FROM pg_prepared_xacts') };
+	$dbh->do('SELECT pg_drop_replication_slot(?)', undef, $_) foreach @{ $dbh->selectcol_arrayref('SELECT slot_name FROM pg_replication_slots') };
+	$dbh->do("DROP PUBLICATION $_") foreach @{ $dbh->selectcol_arrayref('SELECT quote_ident(pubname) FROM pg_publication') };
+	my $schemas = $dbh->selectcol_arrayref(q{SELECT quote_ident(nspname) FROM pg_namespace WHERE nspname ~ '^d[1-9 ]'});
+	$dbh->do('DROP SCHEMA ' . join(', ', @$schemas) . ' CASCADE') if @$schemas;
+	$dbh->do(q{SELECT pg_replication_origin_drop(roname) FROM pg_replication_origin WHERE roname LIKE 'o%'});
+	return;
+}
+
+# Message counts, in one line.
+sub counts_text
+{
+	my ($self) = @_;
+	return join ' ', map { "$_=" . ($self->{counts}{$_} // 0) } PgoutputMessage::all_types();
+}
+
+# Message types that never occurred.
+sub missing_types
+{
+	my ($self) = @_;
+	return grep { !$self->{counts}{$_} } PgoutputMessage::all_types();
+}
+
+# How the programs' statements went, a line for each kind.
+sub results_text
+{
+	my ($self) = @_;
+	return join '', map {
+		my $results = $self->{results}{$_};
+		sprintf "%-22s %s\n", $_, join ', ', map { "$_ $results->{$_}" } sort keys %$results
+	} sort keys %{ $self->{results} };
+}
+
+sub stop
+{
+	my ($self) = @_;
+	$_->{dbh}->disconnect foreach @{ $self->{sessions} };
+	$self->{reader}->disconnect;
+	$self->{control}->disconnect;
+	$self->{node}->stop('fast');
+	return;
+}
+
+1;
