@@ -115,23 +115,16 @@ report_missing_identity(PluginState *state, RelationPlan *plan,
 			 errhint("Add a primary key, or set REPLICA IDENTITY with ALTER TABLE.")));
 }
 
+/* Reports an UPDATE that the client cannot find the row of. */
 static void
-check_identity(PluginState *state, RelationPlan *plan, Relation relation,
-			   ReorderBufferChangeType action, bool has_old)
+check_update_identity(PluginState *state, RelationPlan *plan, Relation target,
+					  bool has_old)
 {
-	Relation	target;
-
-	if (state->options.missing_identity == MISSING_IDENTITY_SKIP || has_old ||
-		action == REORDER_BUFFER_CHANGE_INSERT)
+	if (state->options.missing_identity == MISSING_IDENTITY_SKIP || has_old)
 		return;
-	target = plan_open_target(plan, relation);
-	if (action == REORDER_BUFFER_CHANGE_DELETE)
-		report_missing_identity(state, plan, target, "DELETE");
-	else if (target->rd_rel->relreplident == REPLICA_IDENTITY_FULL ||
-			 relation_identity_columns(target) == NULL)
+	if (target->rd_rel->relreplident == REPLICA_IDENTITY_FULL ||
+		relation_identity_columns(target) == NULL)
 		report_missing_identity(state, plan, target, "UPDATE");
-	if (target != relation)
-		RelationClose(target);
 }
 
 /* Kind of old tuple that a relation's changes carry: whole row or key. */
@@ -214,6 +207,8 @@ send_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 		!row_filter_check(state, plan->filter, tuple, old_tuple != NULL,
 						  new_tuple != NULL, &action))
 		return;
+	if (action == REORDER_BUFFER_CHANGE_UPDATE)
+		check_update_identity(state, plan, target, old_tuple != NULL);
 
 	transaction_send_begin(ctx, txn);
 	transaction_announce(ctx, change->txn, plan, relation);
@@ -242,38 +237,33 @@ send_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 	}
 }
 
-/* Is a change published, by its action, its origin and its key? */
+/*
+ * Is a change published?  A DELETE without an old tuple cannot be sent, and is
+ * left out as pgoutput does, or reported by option missing_identity.
+ */
 static bool
-change_is_published(PluginState *state, ReorderBufferTXN *txn,
-					RelationPlan *plan, Relation relation,
-					ReorderBufferChange *change)
+change_is_published(PluginState *state, RelationPlan *plan,
+					Relation target, ReorderBufferChange *change)
 {
-	bool		has_old = change_old_tuple(change) != NULL;
-
 	switch (change->action)
 	{
 		case REORDER_BUFFER_CHANGE_INSERT:
-			if (!plan->inserts)
-				return false;
-			break;
+			return plan->inserts;
 		case REORDER_BUFFER_CHANGE_UPDATE:
-			if (!plan->updates)
-				return false;
-			break;
+			return plan->updates;
 		case REORDER_BUFFER_CHANGE_DELETE:
 			if (!plan->deletes)
 				return false;
-			break;
+			if (change_old_tuple(change))
+				return true;
+			if (state->options.missing_identity != MISSING_IDENTITY_SKIP)
+				report_missing_identity(state, plan, target, "DELETE");
+			elog(DEBUG1, "didn't send DELETE change because of missing oldtuple");
+			return false;
 		default:
 			elog(ERROR, "unexpected change type %d", (int) change->action);
 	}
-	check_identity(state, plan, relation, change->action, has_old);
-	if (change->action == REORDER_BUFFER_CHANGE_DELETE && !has_old)
-	{
-		elog(DEBUG1, "didn't send DELETE change because of missing oldtuple");
-		return false;
-	}
-	return true;
+	return false;				/* keep the compiler quiet */
 }
 
 /*
@@ -308,11 +298,12 @@ change_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relation,
 
 	old = MemoryContextSwitchTo(state->change_context);
 	plan = plan_of_relation(state, relation);
-	if (plan && change_is_published(state, txn, plan, relation, change))
+	if (plan && (plan->inserts || plan->updates || plan->deletes))
 	{
 		Relation	target = plan_open_target(plan, relation);
 
-		send_change(ctx, txn, relation, plan, target, change);
+		if (change_is_published(state, plan, target, change))
+			send_change(ctx, txn, relation, plan, target, change);
 		if (target != relation)
 			RelationClose(target);
 	}
