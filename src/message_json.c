@@ -102,7 +102,8 @@ add_scalar_field(JsonObject *object, const WireField *field)
 			break;
 		case WIRE_LSN:
 		case WIRE_ABORT_LSN:
-			value = jv_cstring(psprintf("%X/%X", LSN_FORMAT_ARGS(field->number)));
+			value = jv_cstring(DatumGetCString(DirectFunctionCall1(pg_lsn_out,
+																   LSNGetDatum(field->number))));
 			break;
 		case WIRE_TIMESTAMP:
 		case WIRE_ABORT_TIMESTAMP:

@@ -150,8 +150,11 @@ too_short(const WireCursor *cursor, WireError *error, const char *expected)
 {
 	error->offset = (size_t) (cursor->at - cursor->start);
 	error->expected = expected;
-	snprintf(error->found, sizeof(error->found), "%zu remaining bytes",
-			 remaining(cursor));
+	if (remaining(cursor) == 0)
+		snprintf(error->found, sizeof(error->found), "the end of the message");
+	else
+		snprintf(error->found, sizeof(error->found), "%zu more byte%s",
+				 remaining(cursor), remaining(cursor) == 1 ? "" : "s");
 	return false;
 }
 
@@ -178,8 +181,9 @@ wrong_length(const WireCursor *cursor, WireError *error, const char *expected,
 {
 	error->offset = (size_t) (cursor->at - cursor->start) - 4;
 	error->expected = expected;
-	snprintf(error->found, sizeof(error->found), "%ld with %zu bytes behind it",
-			 (long) (int32_t) length, remaining(cursor));
+	snprintf(error->found, sizeof(error->found), "%ld and %zu more byte%s",
+			 (long) (int32_t) length, remaining(cursor),
+			 remaining(cursor) == 1 ? "" : "s");
 	return false;
 }
 
@@ -218,7 +222,7 @@ static bool
 read_bytes(WireCursor *cursor, const unsigned char **data, size_t *length,
 		   WireError *error)
 {
-	uint64_t	number;
+	uint64_t	number = 0;
 
 	if (!read_number(cursor, 4, &number, "an Int32 length", error))
 		return false;
@@ -235,7 +239,7 @@ read_bytes(WireCursor *cursor, const unsigned char **data, size_t *length,
 static bool
 read_value(WireCursor *cursor, WireValue *value, WireError *error)
 {
-	uint64_t	kind;
+	uint64_t	kind = 0;
 
 	if (!read_number(cursor, 1, &kind, "Byte1 'n', 'u', 't' or 'b'", error))
 		return false;
@@ -257,8 +261,8 @@ read_value(WireCursor *cursor, WireValue *value, WireError *error)
 static bool
 read_column(WireCursor *cursor, WireColumn *column, WireError *error)
 {
-	uint64_t	number;
-	const unsigned char *name;
+	uint64_t	number = 0;
+	const unsigned char *name = NULL;
 
 	if (!read_number(cursor, 1, &number, "Int8 flags of a column", error))
 		return false;
@@ -305,7 +309,7 @@ static bool
 read_tuple(WireCursor *cursor, WireField *field, const char *markers,
 		   const char *expected, WireError *error)
 {
-	uint64_t	marker;
+	uint64_t	marker = 0;
 
 	if (!read_number(cursor, 1, &marker, expected, error))
 		return false;
@@ -424,7 +428,7 @@ wire_parse(const unsigned char *data, size_t length, bool in_stream,
 {
 	WireCursor	cursor = {data, data, data + length};
 	const WireMessageSpec *spec = wire_messages;
-	uint64_t	type;
+	uint64_t	type = 0;
 
 	message->nfields = 0;
 	memset(error, 0, sizeof(*error));
