@@ -305,6 +305,8 @@ append_character(StringInfo string, RandomState *state)
 							 between(state, 32, 127));
 		return;
 	}
+	if (GetDatabaseEncoding() == PG_LATIN1)
+		appendStringInfoChar(string, (char) between(state, 0xA0, 0xFF));
 	if (GetDatabaseEncoding() != PG_UTF8)
 		return;
 
