@@ -40,9 +40,12 @@ foreach my $type (PgoutputMessage::all_types())
 
 # The comparison itself: a single message more is noticed.
 {
+	$differential->clean;
 	my @options = standard_options('none');
+	my $pair = create_slot_pair($differential->{control}, 'probe');
+	$differential->flush;
 	my ($difference) = compare_slots(
-		$differential->{reader}, $differential->{pairs}[0],
+		$differential->{reader}, $pair,
 		options => [@options],
 		options_ours => [ @options, messages => 'true' ]);
 	like($difference, qr/^message 1 of 0 /, 'streams that differ are told apart');

@@ -76,7 +76,7 @@ use PostgreSQL::Test::Utils;
 # PostgreSQL::Test sends what a dying test says to its log; say it aloud too.
 END
 {
-	if ($? != 0 && $PostgreSQL::Test::Utils::log_path && !Test::More->builder->{Done_Testing})
+	if ($? != 0 && $0 =~ /\.pl\z/ && $PostgreSQL::Test::Utils::log_path && !Test::More->builder->{Done_Testing})
 	{
 		my $status = $?;
 		foreach my $log (glob "$PostgreSQL::Test::Utils::log_path/regress_log_*")

@@ -52,7 +52,7 @@ sub publication_list
 sub spoil
 {
 	my ($program, @options) = @_;
-	my $random = $program->{random};
+	my ($random, $major) = @$program{qw(random major)};
 	my $what = $random->below(14);
 	return (@options, $random->pick('unknown', 'Binary', 'proto_versions', 'origins'), 'true') if $what == 0;
 	return (@options, @options[ 0, 1 ]) if $what == 1;
@@ -60,7 +60,8 @@ sub spoil
 	return (@options, 'streaming', $random->pick('sometimes', 'PARALLEL', 'parallel', '')) if $what == 3;
 	return (@options, 'two_phase', $random->pick('x', 'true')) if $what == 4;
 	return (@options, 'messages', $random->pick('x', 'true')) if $what == 5;
-	return (@options, 'origin', $random->pick('any', 'NONE', 'local', '')) if $what == 6;
+	# pgoutput_ext offers origin on 15, too: no error there
+	return (@options, 'origin', $random->pick('any', 'NONE', 'local', '')) if $what == 6 && $major >= 16;
 	$options[1] = $random->pick('0', '-1', '5', '99', 'x', '', '4294967297', '1.5', ' 1', '1 ') if $what == 7;
 	$options[3] = $random->pick('', ',', '"p1', 'p1,,p2', ' p1 , p2 ', 'P1', '""', 'p1,"', "p1\tp2") if $what == 8;
 	splice @options, 0, 2 if $what == 9;
