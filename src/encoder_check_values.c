@@ -296,13 +296,18 @@ any_interval(RandomState *state)
 static void
 append_character(StringInfo string, RandomState *state)
 {
+	uint64		bits = random_bits(state);
 	pg_wchar	character = 0;
 	unsigned char bytes[8] = {0};
 
-	if (!once_in(state, 8))
+	if (bits % 8 != 0)
 	{
-		appendStringInfoChar(string, once_in(state, 50) ? between(state, 1, 31) :
-							 between(state, 32, 127));
+		char		c = (bits >> 8) % 128;
+
+		/* not the zero byte, and seldom another control character */
+		if (c < ' ' && (c == '\0' || (bits >> 16) % 16 != 0))
+			c += 'A';
+		appendStringInfoCharMacro(string, c);
 		return;
 	}
 	if (GetDatabaseEncoding() == PG_LATIN1)
