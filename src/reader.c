@@ -135,8 +135,11 @@ finish_rows(RowSink *sink)
 	MemoryContextDelete(sink->per_message);
 }
 
-/* Another plugin's output would not be understood; ERROR 55000. */
-static void
+/*
+ * Is the slot one of pgoutput_ext?  Another plugin's output than pgoutput's
+ * would not be understood; ERROR 55000.
+ */
+static bool
 check_plugin(const char *slot_name)
 {
 	ReplicationSlot *slot;
@@ -156,15 +159,17 @@ check_plugin(const char *slot_name)
 
 	/* the server has its own words for a missing or physical slot */
 	if (slot == NULL || !OidIsValid(database))
-		return;
-	if (strcmp(NameStr(plugin), "pgoutput") != 0 &&
-		strcmp(NameStr(plugin), "pgoutput_ext") != 0)
+		return false;
+	if (strcmp(NameStr(plugin), "pgoutput_ext") == 0)
+		return true;
+	if (strcmp(NameStr(plugin), "pgoutput") != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("replication slot \"%s\" uses the output plugin \"%s\"",
 						slot_name, NameStr(plugin)),
 				 errdetail("Only the messages of pgoutput and pgoutput_ext can be read."),
 				 errhint("Use pg_logical_slot_peek_changes or pg_logical_slot_get_changes for this slot.")));
+	return false;
 }
 
 /*
@@ -204,13 +209,23 @@ has_option(Datum *options, int noptions, const char *name)
 	return false;
 }
 
+/* Adds an option and its value to the list at *all, of *nall elements. */
+static void
+add_option(Datum *all, int *nall, const char *name, const char *value)
+{
+	all[(*nall)++] = CStringGetTextDatum(name);
+	all[(*nall)++] = CStringGetTextDatum(value);
+}
+
 /*
  * The options with the defaults of those left out in front.  Inside SPI.
- * *publications is set to the default publication_names, if that was needed.
- * A list that is none is left for the server to complain about.
+ * *publications is set to the default publication_names, if that was needed:
+ * all there are now, of which some may not have existed at the slot's position,
+ * and pgoutput_ext can be told not to mind.  A list that is none is left for
+ * the server to complain about.
  */
 static Datum
-complete_options(ArrayType *given, const char **publications)
+complete_options(ArrayType *given, bool is_ext, const char **publications)
 {
 	Datum	   *options;
 	bool	   *nulls;
@@ -225,23 +240,19 @@ complete_options(ArrayType *given, const char **publications)
 	if (noptions % 2 != 0)
 		return PointerGetDatum(given);
 
-	all = palloc(sizeof(Datum) * (noptions + 6));
+	all = palloc(sizeof(Datum) * (noptions + 8));
 	if (!has_option(options, noptions, "proto_version"))
-	{
-		all[nall++] = CStringGetTextDatum("proto_version");
-		all[nall++] = CStringGetTextDatum(CppAsString2(LOGICALREP_PROTO_MAX_VERSION_NUM));
-	}
+		add_option(all, &nall, "proto_version",
+				   CppAsString2(LOGICALREP_PROTO_MAX_VERSION_NUM));
 	if (!has_option(options, noptions, "publication_names"))
 	{
 		*publications = all_publications();
-		all[nall++] = CStringGetTextDatum("publication_names");
-		all[nall++] = CStringGetTextDatum(*publications);
+		add_option(all, &nall, "publication_names", *publications);
+		if (is_ext && !has_option(options, noptions, "missing_publication"))
+			add_option(all, &nall, "missing_publication", "skip");
 	}
 	if (!has_option(options, noptions, "messages"))
-	{
-		all[nall++] = CStringGetTextDatum("messages");
-		all[nall++] = CStringGetTextDatum("true");
-	}
+		add_option(all, &nall, "messages", "true");
 	memcpy(all + nall, options, sizeof(Datum) * noptions);
 	return PointerGetDatum(construct_array(all, nall + noptions, TEXTOID, -1,
 										   false, TYPALIGN_INT));
@@ -328,6 +339,7 @@ read_slot(FunctionCallInfo fcinfo, const char *query)
 	ErrorContextCallback callback;
 	Portal		portal;
 	long		batch = 1;
+	bool		is_ext = false;
 
 	for (int i = 0; i < 4; i++)
 	{
@@ -335,11 +347,12 @@ read_slot(FunctionCallInfo fcinfo, const char *query)
 		nulls[i] = PG_ARGISNULL(i) ? 'n' : ' ';
 	}
 	if (!PG_ARGISNULL(0))
-		check_plugin(NameStr(*PG_GETARG_NAME(0)));
+		is_ext = check_plugin(NameStr(*PG_GETARG_NAME(0)));
 
 	SPI_connect();
 	if (!PG_ARGISNULL(3))
-		values[3] = complete_options(PG_GETARG_ARRAYTYPE_P(3), &publications);
+		values[3] = complete_options(PG_GETARG_ARRAYTYPE_P(3), is_ext,
+									 &publications);
 
 	callback.callback = publications_context;
 	callback.arg = &publications;
