@@ -14,8 +14,10 @@ use Differential::Program;
 use Differential::Session;
 use PgoutputExt;
 use PgoutputMessage;
+use ReplicationClient;
 
-# Parameters: option_sets (compared for each program), verbose.
+# Parameters: option_sets (compared for each program), walsender (read through
+# the replication protocol, not the SQL functions).
 sub new
 {
 	my ($class, %params) = @_;
@@ -115,9 +117,10 @@ sub compare_all
 {
 	my ($self) = @_;
 	my $random = $self->{program}{random};
-	$self->flush;
+	$self->{end} = $self->flush;
 	my @sets = map { Differential::Options::option_set($self->{program}) } 1 .. $self->{option_sets};
 	push @sets, $sets[0];    # what was read in between must not matter
+	return map { $self->compare_walsenders($_) } @sets if $self->{walsender};
 	return map { $self->compare_set($_) } @sets;
 }
 
@@ -172,6 +175,49 @@ sub compare_set
 	$dbh->do('RESET ALL');
 	return unless defined $difference;
 	return Differential::Options::text($set) . "\n$difference";
+}
+
+# Like compare_set, but over two replication connections.
+sub compare_walsenders
+{
+	my ($self, $set) = @_;
+	my $pair = $self->{pairs}[ $set->{two_phase_slot} ];
+	my ($expected, $got) = map { $self->stream($_, $set) } @$pair{qw(oracle ours)};
+
+	$self->{comparisons}++;
+	count_types($expected, $self->{counts});
+	$self->{errors}++ if $expected->{error};
+	my $difference = PgoutputExt::difference($expected, $got);
+	return unless defined $difference;
+	return 'walsender ' . Differential::Options::text($set) . "\n$difference";
+}
+
+# All that a slot's walsender sends up to the program's end, or to an error, in
+# the form of read_slot. The slot does not move, for nothing is confirmed.
+sub stream
+{
+	my ($self, $slot, $set) = @_;
+	my %settings = map { $_->[0] => $_->[1] } @{ $set->{settings} };
+	my $client = ReplicationClient->new($self->{node}, %settings);
+	my ($high, $low) = map { hex } split '/', $self->{end};
+	my $end = ($high << 32) + $low;
+	my (@rows, $error);
+
+	eval { $client->start($slot, @{ $set->{options} }); 1 } or $error = $@;
+	until (defined $error)
+	{
+		my $message = $client->next_message(60) or die "nothing came in time from slot $slot\n";
+		$error = $message->{error} if $message->{type} eq 'E';
+		next if $message->{type} ne 'd';
+		push @rows, [ map({ sprintf '%X/%X', $_ >> 32, $_ & 0xffffffff } @$message{qw(lsn end)}), $message->{data} ]
+		  if $message->{kind} eq 'w';
+		# A walsender that has nothing more to send says how far it is.
+		last if $message->{kind} eq 'k' && $message->{end} >= $end;
+	}
+	$client->close;
+	$self->{node}->poll_query_until('postgres', "SELECT NOT active FROM pg_replication_slots WHERE slot_name = '$slot'")
+	  or die "slot $slot is still active\n";
+	return { rows => \@rows, error => defined $error ? { message_primary => $error } : undef, warnings => [] };
 }
 
 sub add_results
