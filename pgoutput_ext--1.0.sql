@@ -66,6 +66,19 @@ AS 'MODULE_PATHNAME';
 COMMENT ON FUNCTION pgoutput_ext_decode_stream(bytea[], boolean) IS
 'logical replication messages, with the names that their Relations give';
 
+CREATE FUNCTION pgoutput_ext_options(
+	OUT name text,
+	OUT category text,
+	OUT allowed_values text,
+	OUT default_value text,
+	OUT description text)
+RETURNS SETOF record
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 ROWS 30
+AS 'MODULE_PATHNAME';
+
+COMMENT ON FUNCTION pgoutput_ext_options() IS
+'options of the output plugin pgoutput_ext on this server';
+
 /*
  * What would bite a client of the slot, one row per finding.
  *

@@ -55,88 +55,106 @@ typedef struct OptionDef
 	size_t		offset;			/* of the member of PluginOptions */
 	const char *values;			/* of an enumeration: in order, ", " between */
 	const char *value;			/* default, as shown */
+	void		(*check) (const PluginOptions *options);	/* beside others */
 	const char *description;
 } OptionDef;
 
 #define MEMBER(name) offsetof(PluginOptions, name)
 
+#ifdef HAVE_PARALLEL_STREAMING
+#define STREAMING_VALUES "off, on, parallel"
+#else
+#define STREAMING_VALUES "off, on"
+#endif
+
 static const OptionDef option_table[] =
 {
 	{"proto_version", GROUP_PGOUTPUT, OPTION_PROTO_VERSION,
-		MEMBER(proto_version), NULL, NULL,
-	"Protocol version, 1 to what the server has; required."},
+		MEMBER(proto_version), NULL, NULL, NULL,
+	"Protocol version, from 1 to the highest that the server has; required."},
 	{"publication_names", GROUP_PGOUTPUT, OPTION_PUBLICATION_NAMES,
-		MEMBER(publication_names), NULL, NULL,
+		MEMBER(publication_names), NULL, NULL, NULL,
 	"Publications whose changes are sent; required."},
-	{"binary", GROUP_PGOUTPUT, OPTION_BOOL, MEMBER(binary), NULL, "off",
+	{"binary", GROUP_PGOUTPUT, OPTION_BOOL,
+		MEMBER(binary), NULL, "off", NULL,
 	"Send column values in binary where the type can."},
-	{"messages", GROUP_PGOUTPUT, OPTION_BOOL, MEMBER(messages), NULL, "off",
+	{"messages", GROUP_PGOUTPUT, OPTION_BOOL,
+		MEMBER(messages), NULL, "off", NULL,
 	"Send what pg_logical_emit_message wrote."},
-	{"streaming", GROUP_PGOUTPUT, OPTION_STREAMING, MEMBER(streaming),
-		"off, on, parallel", "off",
+	{"streaming", GROUP_PGOUTPUT, OPTION_STREAMING,
+		MEMBER(streaming), STREAMING_VALUES, "off", NULL,
 	"Send large transactions before they end."},
 #ifdef HAVE_TWO_PHASE_OPTION
-	{"two_phase", GROUP_PGOUTPUT, OPTION_BOOL, MEMBER(two_phase), NULL, "off",
+	{"two_phase", GROUP_PGOUTPUT, OPTION_BOOL,
+		MEMBER(two_phase), NULL, "off", NULL,
 	"Send prepared transactions when they are prepared."},
 #endif
-	{"origin", GROUP_PGOUTPUT, OPTION_ORIGIN, MEMBER(origin_none),
-		"any, none", "any",
+	{"origin", GROUP_PGOUTPUT, OPTION_ORIGIN,
+		MEMBER(origin_none), "any, none", "any", NULL,
 	"Send all changes, or only those without a replication origin."},
 
-	{"unchanged_toast", GROUP_POLICY, OPTION_ENUM, MEMBER(unchanged_toast),
-		"marker, fill, error", "marker",
+	{"unchanged_toast", GROUP_POLICY, OPTION_ENUM,
+		MEMBER(unchanged_toast), "marker, fill, error", "marker", NULL,
 	"What to send for an unchanged out-of-line value of an UPDATE."},
 	{"missing_publication", GROUP_POLICY, OPTION_ENUM,
-		MEMBER(missing_publication), "server, error, warn, skip", "server",
+		MEMBER(missing_publication), "server, error, warn, skip", "server", NULL,
 	"What to do about a publication that does not exist as of the change."},
-	{"missing_identity", GROUP_POLICY, OPTION_ENUM, MEMBER(missing_identity),
-		"skip, warn, error", "skip",
+	{"missing_identity", GROUP_POLICY, OPTION_ENUM,
+		MEMBER(missing_identity), "skip, warn, error", "skip", NULL,
 	"What to do about an UPDATE or DELETE without a usable key."},
-	{"generated_columns", GROUP_POLICY, OPTION_ENUM, MEMBER(generated_columns),
-		"publication, stored, none", "publication",
+	{"generated_columns", GROUP_POLICY, OPTION_ENUM,
+		MEMBER(generated_columns), "publication, stored, none", "publication", NULL,
 	"Whether stored generated columns are sent."},
-	{"partition_root", GROUP_POLICY, OPTION_ENUM, MEMBER(partition_root),
-		"publication, always, never", "publication",
+	{"partition_root", GROUP_POLICY, OPTION_ENUM,
+		MEMBER(partition_root), "publication, always, never", "publication", NULL,
 	"Under which relation a partition's changes are announced."},
-	{"include_tables", GROUP_POLICY, OPTION_TABLES, MEMBER(include_tables),
-		NULL, NULL, "Send only changes of the tables that match."},
-	{"exclude_tables", GROUP_POLICY, OPTION_TABLES, MEMBER(exclude_tables),
-		NULL, NULL, "Do not send changes of the tables that match."},
-	{"exclude_columns", GROUP_POLICY, OPTION_COLUMNS, MEMBER(exclude_columns),
-		NULL, NULL, "Leave out the columns that match."},
+	{"include_tables", GROUP_POLICY, OPTION_TABLES,
+		MEMBER(include_tables), NULL, NULL, options_check_tables,
+	"Send only changes of the tables that match."},
+	{"exclude_tables", GROUP_POLICY, OPTION_TABLES,
+		MEMBER(exclude_tables), NULL, NULL, options_check_tables,
+	"Do not send changes of the tables that match."},
+	{"exclude_columns", GROUP_POLICY, OPTION_COLUMNS,
+		MEMBER(exclude_columns), NULL, NULL, NULL,
+	"Leave out the columns that match."},
 	{"message_prefixes", GROUP_POLICY, OPTION_PREFIXES,
-		MEMBER(message_prefixes), NULL, NULL,
+		MEMBER(message_prefixes), NULL, NULL, options_check_prefixes,
 	"Send only messages whose prefix matches."},
 	{"exclude_message_prefixes", GROUP_POLICY, OPTION_PREFIXES,
-		MEMBER(exclude_message_prefixes), NULL, NULL,
+		MEMBER(exclude_message_prefixes), NULL, NULL, options_check_prefixes,
 	"Do not send messages whose prefix matches."},
-	{"include_origins", GROUP_POLICY, OPTION_ORIGINS, MEMBER(include_origins),
-		NULL, NULL, "Send only changes of the origins named."},
-	{"exclude_origins", GROUP_POLICY, OPTION_ORIGINS, MEMBER(exclude_origins),
-		NULL, NULL, "Do not send changes of the origins named."},
+	{"include_origins", GROUP_POLICY, OPTION_ORIGINS,
+		MEMBER(include_origins), NULL, NULL, options_check_origins,
+	"Send only changes of the origins named."},
+	{"exclude_origins", GROUP_POLICY, OPTION_ORIGINS,
+		MEMBER(exclude_origins), NULL, NULL, options_check_origins,
+	"Do not send changes of the origins named."},
 	{"empty_transactions", GROUP_POLICY, OPTION_ENUM,
-		MEMBER(empty_transactions), "server, skip, send", "server",
+		MEMBER(empty_transactions), "server, skip, send", "server", NULL,
 	"Whether transactions with nothing to send are sent."},
-	{"split_key_updates", GROUP_POLICY, OPTION_BOOL, MEMBER(split_key_updates),
-		NULL, "off", "Send an UPDATE of the key as Delete and Insert."},
-	{"value_format", GROUP_POLICY, OPTION_ENUM, MEMBER(value_format),
-		"session, canonical", "session",
+	{"split_key_updates", GROUP_POLICY, OPTION_BOOL,
+		MEMBER(split_key_updates), NULL, "off", NULL,
+	"Send an UPDATE of the key as Delete and Insert."},
+	{"value_format", GROUP_POLICY, OPTION_ENUM,
+		MEMBER(value_format), "session, canonical", "session", NULL,
 	"Whether text values follow the session's settings."},
 
 	{"relation_metadata", GROUP_METADATA, OPTION_BOOL,
-		MEMBER(relation_metadata), NULL, "off",
+		MEMBER(relation_metadata), NULL, "off", NULL,
 	"Describe each relation after its Relation message."},
-	{"type_metadata", GROUP_METADATA, OPTION_BOOL, MEMBER(type_metadata),
-		NULL, "off", "Describe each type after its Type message."},
+	{"type_metadata", GROUP_METADATA, OPTION_BOOL,
+		MEMBER(type_metadata), NULL, "off", NULL,
+	"Describe each type after its Type message."},
 	{"transaction_metadata", GROUP_METADATA, OPTION_BOOL,
-		MEMBER(transaction_metadata), NULL, "off",
+		MEMBER(transaction_metadata), NULL, "off", NULL,
 	"Describe each transaction after its first message."},
 	{"publication_metadata", GROUP_METADATA, OPTION_BOOL,
-		MEMBER(publication_metadata), NULL, "off",
+		MEMBER(publication_metadata), NULL, "off", NULL,
 	"Describe the publications, at first and when they changed."},
 
-	{"coalesce_writes", GROUP_INTERNAL, OPTION_BOOL, MEMBER(coalesce_writes),
-		NULL, "on", "Gather messages before they are given to the walsender."},
+	{"coalesce_writes", GROUP_INTERNAL, OPTION_BOOL,
+		MEMBER(coalesce_writes), NULL, "on", NULL,
+	"Gather messages before they are given to the walsender."},
 };
 
 static const OptionDef *
@@ -217,6 +235,27 @@ parse_origin(DefElem *defel)
 			 errmsg("unrecognized origin value: \"%s\"", value)));
 }
 
+/*
+ * A Boolean option of our own: the words that pgoutput takes for its own, and
+ * no word for "on".
+ */
+static bool
+parse_own_bool(const OptionDef *def, DefElem *defel)
+{
+	char	   *value = defel->arg ? defGetString(defel) : "on";
+
+	if (pg_strcasecmp(value, "on") == 0 || pg_strcasecmp(value, "true") == 0)
+		return true;
+	if (pg_strcasecmp(value, "off") == 0 || pg_strcasecmp(value, "false") == 0)
+		return false;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid value for option \"%s\": \"%s\"",
+					def->name, value),
+			 errdetail("%s", def->description),
+			 errhint("Valid values are: off, on.")));
+}
+
 /* The position of "value" in the option's list of values. */
 static int
 parse_enum(const OptionDef *def, const char *value)
@@ -237,6 +276,7 @@ parse_enum(const OptionDef *def, const char *value)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("invalid value for option \"%s\": \"%s\"",
 					def->name, value),
+			 errdetail("%s", def->description),
 			 errhint("Valid values are: %s.", def->values)));
 }
 
@@ -270,7 +310,7 @@ parse_list(const OptionDef *def, const char *value)
 	}
 	if (!parsed)
 		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_NAME),
+				(errcode(ERRCODE_SYNTAX_ERROR),
 				 errmsg("invalid %s syntax", def->name),
 				 errdetail("The value is: %s", value),
 				 errhint("%s", hint)));
@@ -303,7 +343,8 @@ parse_option(const OptionDef *def, DefElem *defel, PluginOptions *options)
 			*(bool *) member = parse_origin(defel);
 			break;
 		case OPTION_BOOL:
-			*(bool *) member = defGetBoolean(defel);
+			*(bool *) member = def->group == GROUP_PGOUTPUT ?
+				defGetBoolean(defel) : parse_own_bool(def, defel);
 			break;
 		case OPTION_ENUM:
 			*(int *) member = parse_enum(def, defGetString(defel));
@@ -314,100 +355,14 @@ parse_option(const OptionDef *def, DefElem *defel, PluginOptions *options)
 	}
 }
 
-/* No pattern may be both asked for and excluded. */
-static void
-check_tables(const PluginOptions *options)
-{
-	ListCell   *lc;
-	ListCell   *lc2;
-
-	foreach(lc, options->include_tables)
-	{
-		NamePattern *included = lfirst(lc);
-
-		foreach(lc2, options->exclude_tables)
-		{
-			if (pattern_equal(included, lfirst(lc2)))
-				ereport(ERROR,
-						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						 errmsg("options \"include_tables\" and \"exclude_tables\" contradict each other"),
-						 errdetail("Both list %s.%s.",
-								   included->parts[0] ? quote_identifier(included->parts[0]) : "*",
-								   included->parts[1] ? quote_identifier(included->parts[1]) : "*"),
-						 errhint("Name it in one of the two.")));
-		}
-	}
-}
-
-static void
-check_origins(const PluginOptions *options)
-{
-	ListCell   *lc;
-
-	foreach(lc, options->include_origins)
-	{
-		char	   *name = lfirst(lc);
-
-		if (name_list_contains(options->exclude_origins, name))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("options \"include_origins\" and \"exclude_origins\" contradict each other"),
-					 errdetail("Both list \"%s\".", name),
-					 errhint("Name it in one of the two.")));
-		if (options->origin_none && name[0] != '\0')
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("options \"origin\" and \"include_origins\" contradict each other"),
-					 errdetail("With origin \"none\" no change of origin \"%s\" is sent.",
-							   name),
-					 errhint("Set origin to \"any\".")));
-	}
-}
-
-static void
-check_prefixes(const PluginOptions *options)
-{
-	ListCell   *lc;
-	ListCell   *lc2;
-
-	if (!options->messages &&
-		(options->message_prefixes || options->exclude_message_prefixes))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"%s\" needs option \"messages\"",
-						options->message_prefixes ? "message_prefixes" :
-						"exclude_message_prefixes"),
-				 errdetail("Without it no messages are sent."),
-				 errhint("Set messages to \"on\".")));
-
-	foreach(lc, options->message_prefixes)
-	{
-		PrefixPattern *included = lfirst(lc);
-
-		foreach(lc2, options->exclude_message_prefixes)
-		{
-			PrefixPattern *excluded = lfirst(lc2);
-
-			if (included->open == excluded->open &&
-				strcmp(included->prefix, excluded->prefix) == 0)
-				ereport(ERROR,
-						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						 errmsg("options \"message_prefixes\" and \"exclude_message_prefixes\" contradict each other"),
-						 errdetail("Both list \"%s\"%s.", included->prefix,
-								   included->open ? "*" : ""),
-						 errhint("Name it in one of the two.")));
-		}
-	}
-}
-
 /*
  * options_parse
  *		Reads the client's options, a List of DefElem, into "options".
  *
  * Errors are those of the server's own pgoutput for its options, in SQLSTATE
- * and text; other options raise ERRCODE_INVALID_PARAMETER_VALUE or
- * ERRCODE_INVALID_NAME, with a hint.  Lists are allocated in the current
- * memory context.
+ * and text; other options raise ERRCODE_INVALID_PARAMETER_VALUE, or
+ * ERRCODE_SYNTAX_ERROR for a list, with detail and hint.  Lists are allocated
+ * in the current memory context.
  */
 void
 options_parse(List *defelems, PluginOptions *options)
@@ -431,105 +386,20 @@ options_parse(List *defelems, PluginOptions *options)
 		parse_option(def, defel, options);
 	}
 
-#ifdef HAVE_MISSING_OPTION_CHECK
 	for (int i = 0; i < lengthof(option_table); i++)
 	{
-		OptionKind	kind = option_table[i].kind;
+		const OptionDef *def = &option_table[i];
 
-		if ((kind == OPTION_PROTO_VERSION ||
-			 kind == OPTION_PUBLICATION_NAMES) && !given[i])
+#ifdef HAVE_MISSING_OPTION_CHECK
+		if (!given[i] && (def->kind == OPTION_PROTO_VERSION ||
+						  def->kind == OPTION_PUBLICATION_NAMES))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("option \"%s\" missing", option_table[i].name)));
+					 errmsg("option \"%s\" missing", def->name)));
+#endif
+		if (given[i] && def->check)
+			def->check(options);
 	}
-#endif
-
-	check_tables(options);
-	check_origins(options);
-	check_prefixes(options);
-}
-
-/* Does the protocol version have streaming as it is asked for? */
-static void
-check_streaming(LogicalDecodingContext *ctx, const PluginOptions *options)
-{
-	if (options->streaming == STREAMING_OFF)
-		ctx->streaming = false;
-	else if (options->streaming == STREAMING_ON &&
-			 options->proto_version < LOGICALREP_PROTO_STREAM_VERSION_NUM)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("requested proto_version=%d does not support streaming, need %d or higher",
-						options->proto_version,
-						LOGICALREP_PROTO_STREAM_VERSION_NUM)));
-#ifdef HAVE_PARALLEL_STREAMING
-	else if (options->streaming == STREAMING_PARALLEL &&
-			 options->proto_version < LOGICALREP_PROTO_STREAM_PARALLEL_VERSION_NUM)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("requested proto_version=%d does not support parallel streaming, need %d or higher",
-						options->proto_version,
-						LOGICALREP_PROTO_STREAM_PARALLEL_VERSION_NUM)));
-#endif
-	else if (!ctx->streaming)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("streaming requested, but not supported by output plugin")));
-}
-
-/* Does the protocol version have prepared transactions, if asked for? */
-static void
-check_two_phase(LogicalDecodingContext *ctx, const PluginOptions *options)
-{
-#ifdef HAVE_TWO_PHASE_OPTION
-	if (options->two_phase &&
-		options->proto_version < LOGICALREP_PROTO_TWOPHASE_VERSION_NUM)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("requested proto_version=%d does not support two-phase commit, need %d or higher",
-						options->proto_version,
-						LOGICALREP_PROTO_TWOPHASE_VERSION_NUM)));
-	if (options->two_phase && !ctx->twophase)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("two-phase commit requested, but not supported by output plugin")));
-#endif
-	compat_allow_two_phase(ctx, options->two_phase);
-}
-
-/*
- * options_check_protocol
- *		Checks what the options ask for against the protocol version, and tells
- *		the decoding context whether to stream and to decode prepared
- *		transactions.
- *
- * Errors are those of the server's own pgoutput.
- */
-void
-options_check_protocol(LogicalDecodingContext *ctx, PluginOptions *options)
-{
-	if (options->proto_version > LOGICALREP_PROTO_MAX_VERSION_NUM)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("client sent proto_version=%d but "
-						PROTOCOL_SUPPORT_SUBJECT " protocol %d or lower",
-						options->proto_version,
-						LOGICALREP_PROTO_MAX_VERSION_NUM)));
-	if (options->proto_version < LOGICALREP_PROTO_MIN_VERSION_NUM)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("client sent proto_version=%d but "
-						PROTOCOL_SUPPORT_SUBJECT " protocol %d or higher",
-						options->proto_version,
-						LOGICALREP_PROTO_MIN_VERSION_NUM)));
-#ifndef HAVE_MISSING_OPTION_CHECK
-	if (options->publication_names == NIL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("publication_names parameter missing")));
-#endif
-	check_streaming(ctx, options);
-	check_two_phase(ctx, options);
 }
 
 /* What an option's value looks like, for pgoutput_ext_options(). */
@@ -563,10 +433,10 @@ option_values(const OptionDef *def)
 PG_FUNCTION_INFO_V1(pgoutput_ext_options);
 
 /*
- * pgoutput_ext_options() returns setof (name, kind, allowed, initial,
- * description)
- *		The option table, a row per option that this server's pgoutput_ext
- *		takes.
+ * pgoutput_ext_options() returns setof (name, category, allowed_values,
+ * default_value, description)
+ *		The option table, a row per option that pgoutput_ext takes on this
+ *		server.  The default is null where there is none, or nothing is listed.
  */
 Datum
 pgoutput_ext_options(PG_FUNCTION_ARGS)

@@ -110,6 +110,10 @@ typedef struct PluginOptions
 } PluginOptions;
 
 extern void options_parse(List *defelems, PluginOptions *options);
+
+extern void options_check_tables(const PluginOptions *options);
+extern void options_check_origins(const PluginOptions *options);
+extern void options_check_prefixes(const PluginOptions *options);
 extern void options_check_protocol(LogicalDecodingContext *ctx,
 								   PluginOptions *options);
 

@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "parser/scansup.h"
+
 #include "pattern.h"
 
 /* A name as read from a list. */
@@ -169,7 +170,9 @@ pattern_parse_prefixes(const char *list, List **prefixes)
  *		Parses a list of patterns of "nparts" names joined by dots into a List
  *		of NamePattern *.
  *
- * Each part is a name or "*".  Returns false if the list is not well formed.
+ * Each part is a name or "*"; a name that is too long for the catalogs is cut
+ * like everywhere in SQL, and white space may stand around dots.  Returns
+ * false if the list is not well formed.
  */
 bool
 pattern_parse(const char *list, int nparts, List **patterns)
@@ -186,16 +189,26 @@ pattern_parse(const char *list, int nparts, List **patterns)
 		{
 			NameToken	token;
 
-			if (i > 0 && *s++ != '.')
-				return false;
+			if (i > 0)
+			{
+				s = skip_space(s);
+				if (*s != '.')
+					return false;
+				s = skip_space(s + 1);
+			}
 			if (!read_name(&s, ".", &token))
 				return false;
-			if (!token.star)
-				pattern->parts[i] = token.name;
-			else if (token.quoted || token.name[0] != '\0')
+			if (token.star)
+			{
+				/* alone, or it would match a part of a name */
+				if (token.quoted || token.name[0] != '\0')
+					return false;
+				continue;
+			}
+			if (token.name[0] == '\0')
 				return false;
-			if (!token.star && token.name[0] == '\0')
-				return false;
+			truncate_identifier(token.name, strlen(token.name), false);
+			pattern->parts[i] = token.name;
 		}
 		if (!next_element(&s, &more))
 			return false;
