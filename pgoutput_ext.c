@@ -22,6 +22,7 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
+#include "identity.h"
 #include "metadata.h"
 #include "options.h"
 #include "pattern.h"
@@ -97,11 +98,14 @@ begin_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
  * by option missing_identity.
  */
 static void
-report_missing_identity(PluginState *state, RelationPlan *plan,
-						Relation target, const char *command)
+check_identity(PluginState *state, RelationPlan *plan, Relation relation,
+			   Relation target, const char *command)
 {
 	bool		error = state->options.missing_identity == MISSING_IDENTITY_ERROR;
 
+	if (state->options.missing_identity == MISSING_IDENTITY_SKIP ||
+		identity_is_usable(plan, relation, target))
+		return;
 	if (!error && plan->identity_warned)
 		return;
 	plan->identity_warned = true;
@@ -111,20 +115,8 @@ report_missing_identity(PluginState *state, RelationPlan *plan,
 					command,
 					get_namespace_name(RelationGetNamespace(target)),
 					RelationGetRelationName(target)),
-			 errdetail("The relation has no replica identity that was logged with the change."),
+			 errdetail("There is no replica identity, or it was not logged as the client needs it, or it is not sent."),
 			 errhint("Add a primary key, or set REPLICA IDENTITY with ALTER TABLE.")));
-}
-
-/* Reports an UPDATE that the client cannot find the row of. */
-static void
-check_update_identity(PluginState *state, RelationPlan *plan, Relation target,
-					  bool has_old)
-{
-	if (state->options.missing_identity == MISSING_IDENTITY_SKIP || has_old)
-		return;
-	if (target->rd_rel->relreplident == REPLICA_IDENTITY_FULL ||
-		relation_identity_columns(target) == NULL)
-		report_missing_identity(state, plan, target, "UPDATE");
 }
 
 /* Kind of old tuple that a relation's changes carry: whole row or key. */
@@ -181,8 +173,9 @@ update_is_split(PluginState *state, RelationPlan *plan, TuplePlan *tuple,
 				Relation relation, Relation target, bool has_old)
 {
 	return state->options.split_key_updates && has_old &&
+		identity_is_usable(plan, relation, target) &&
 		tuple_columns_differ(state, tuple,
-							 plan_key_columns(state, plan, relation, target)) &&
+							 identity_key_columns(state, plan, relation, target)) &&
 		tuple_is_whole(state, tuple, true);
 }
 
@@ -208,7 +201,9 @@ send_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 						  new_tuple != NULL, &action))
 		return;
 	if (action == REORDER_BUFFER_CHANGE_UPDATE)
-		check_update_identity(state, plan, target, old_tuple != NULL);
+		check_identity(state, plan, relation, target, "UPDATE");
+	else if (action == REORDER_BUFFER_CHANGE_DELETE)
+		check_identity(state, plan, relation, target, "DELETE");
 
 	transaction_send_begin(ctx, txn);
 	transaction_announce(ctx, change->txn, plan, relation);
@@ -242,7 +237,7 @@ send_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
  * left out as pgoutput does, or reported by option missing_identity.
  */
 static bool
-change_is_published(PluginState *state, RelationPlan *plan,
+change_is_published(PluginState *state, RelationPlan *plan, Relation relation,
 					Relation target, ReorderBufferChange *change)
 {
 	switch (change->action)
@@ -256,8 +251,7 @@ change_is_published(PluginState *state, RelationPlan *plan,
 				return false;
 			if (change_old_tuple(change))
 				return true;
-			if (state->options.missing_identity != MISSING_IDENTITY_SKIP)
-				report_missing_identity(state, plan, target, "DELETE");
+			check_identity(state, plan, relation, target, "DELETE");
 			elog(DEBUG1, "didn't send DELETE change because of missing oldtuple");
 			return false;
 		default:
@@ -302,7 +296,7 @@ change_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relation,
 	{
 		Relation	target = plan_open_target(plan, relation);
 
-		if (change_is_published(state, plan, target, change))
+		if (change_is_published(state, plan, relation, target, change))
 			send_change(ctx, txn, relation, plan, target, change);
 		if (target != relation)
 			RelationClose(target);

@@ -45,6 +45,18 @@ session_watches_names(PluginState *state)
 		state->options.partition_root != PARTITION_ROOT_PUBLICATION;
 }
 
+/*
+ * Do plans hold more of the relation announced than its name and columns, or
+ * depend on names?
+ */
+static bool
+session_watches_roots(PluginState *state)
+{
+	return state->options.split_key_updates ||
+		state->options.missing_identity != MISSING_IDENTITY_SKIP ||
+		session_watches_names(state);
+}
+
 static void
 relation_invalidated(Datum arg, Oid relid)
 {
@@ -64,8 +76,8 @@ relation_invalidated(Datum arg, Oid relid)
 		if (plan == NULL)
 			continue;
 		plan->valid = false;
-		/* the names of a root are part of its partitions' plans */
-		if (plan->is_root && session_watches_names(state))
+		/* the plans of a root's partitions hold some of it */
+		if (plan->is_root && session_watches_roots(state))
 			state->generation++;
 	}
 }
@@ -376,6 +388,7 @@ plan_reset(PluginState *state, RelationPlan *plan)
 	bms_free(plan->key);
 	plan->key = NULL;
 	plan->key_known = false;
+	plan->identity_known = false;
 	if (plan->own_columns.members != plan->columns.members)
 		bms_free(plan->own_columns.members);
 	bms_free(plan->columns.members);
@@ -541,45 +554,6 @@ Relation
 plan_open_target(const RelationPlan *plan, Relation relation)
 {
 	return open_relative(relation, plan->announced_as);
-}
-
-/*
- * plan_key_columns
- *		The columns of a relation that make the key of the relation announced,
- *		offset by FirstLowInvalidHeapAttributeNumber; NULL if it has none.
- *
- * That is the replica identity's index; under REPLICA IDENTITY FULL the
- * primary key.  The bitmap belongs to the plan.
- */
-Bitmapset *
-plan_key_columns(PluginState *state, RelationPlan *plan, Relation relation,
-				 Relation target)
-{
-	Bitmapset  *key;
-	ColumnSet	columns = {.listed = true};
-	int			member = -1;
-	MemoryContext old;
-
-	if (plan->key_known)
-		return plan->key;
-
-	key = target->rd_rel->relreplident == REPLICA_IDENTITY_FULL ?
-		relation_primary_key_columns(target) :
-		relation_identity_columns(target);
-	while ((member = bms_next_member(key, member)) >= 0)
-		columns.members =
-			bms_add_member(columns.members,
-						   member + FirstLowInvalidHeapAttributeNumber);
-	columns = columns_by_name(target, &columns, relation);
-
-	old = MemoryContextSwitchTo(state->context);
-	member = -1;
-	while ((member = bms_next_member(columns.members, member)) >= 0)
-		plan->key = bms_add_member(plan->key,
-								   member - FirstLowInvalidHeapAttributeNumber);
-	MemoryContextSwitchTo(old);
-	plan->key_known = true;
-	return plan->key;
 }
 
 /*

@@ -42,8 +42,10 @@ typedef struct RelationPlan
 	ColumnSet	columns;		/* of announced_as */
 	ColumnSet	own_columns;	/* of the relation, where announced beside */
 	struct RowFilter *filter;	/* NULL if there is none */
-	Bitmapset  *key;			/* see plan_key_columns */
+	Bitmapset  *key;			/* see identity.c */
 	bool		key_known;
+	bool		identity_usable;
+	bool		identity_known;
 
 	/* how tuples are written; NULL until needed, and after eviction */
 	TuplePlan  *tuple;
@@ -55,8 +57,6 @@ extern void plans_init(LogicalDecodingContext *ctx);
 extern RelationPlan *plan_build(PluginState *state, Relation relation);
 extern void plan_tuple_build(PluginState *state, RelationPlan *plan,
 							 Relation relation, Relation target);
-extern Bitmapset *plan_key_columns(PluginState *state, RelationPlan *plan,
-								   Relation relation, Relation target);
 extern Relation plan_open_target(const RelationPlan *plan, Relation relation);
 extern RelationPlan *plan_find(PluginState *state, Oid relid);
 

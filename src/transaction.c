@@ -34,7 +34,10 @@ typedef struct AnnouncedRelation
 	uint64		build;			/* of the plan, when it was announced */
 } AnnouncedRelation;
 
-/* Settings that text values depend on, and what "canonical" makes of them. */
+/*
+ * Settings that text values depend on, and what "canonical" makes of them.
+ * Names of objects, as regclass and its kin show them, get their schema.
+ */
 static const struct
 {
 	const char *name;
@@ -47,7 +50,22 @@ static const struct
 	{"bytea_output", "hex"},
 	{"lc_monetary", "C"},
 	{"xmlbinary", "base64"},
+	{"search_path", "pg_catalog, pg_temp"},
+	{"quote_all_identifiers", "off"},
 };
+
+/* Is a setting what "canonical" makes of it? */
+static bool
+setting_is_canonical(const char *current, const char *value)
+{
+	size_t		length = strlen(value);
+
+	if (strcmp(current, value) == 0)
+		return true;
+	/* DateStyle has the order of input behind the style */
+	return strcmp(value, "ISO") == 0 &&
+		strncmp(current, value, length) == 0 && current[length] == ',';
+}
 
 /*
  * Makes the settings canonical until the end of the (sub)transaction that the
@@ -60,12 +78,8 @@ set_canonical_format(void)
 	{
 		const char *name = canonical_settings[i].name;
 		const char *value = canonical_settings[i].value;
-		const char *current = GetConfigOption(name, false, false);
-		size_t		length = strlen(value);
 
-		/* DateStyle has the order of input behind a comma */
-		if (strncmp(current, value, length) != 0 ||
-			(current[length] != '\0' && current[length] != ','))
+		if (!setting_is_canonical(GetConfigOption(name, false, false), value))
 			(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION,
 									 GUC_ACTION_SAVE, true, 0, false);
 	}

@@ -150,12 +150,12 @@ report_unchanged_toast(Relation target, AttrNumber attnum)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("value of column \"%s\" of relation \"%s.%s\" is not in the WAL",
+			 errmsg("unchanged out-of-line value of column \"%s\" of relation \"%s.%s\" cannot be sent",
 					NameStr(TupleDescAttr(RelationGetDescr(target),
 										  attnum - 1)->attname),
 					get_namespace_name(RelationGetNamespace(target)),
 					RelationGetRelationName(target)),
-			 errdetail("An UPDATE left the out-of-line value unchanged, and option unchanged_toast is \"error\"."),
+			 errdetail("The new row in the WAL does not carry a value that an UPDATE left unchanged, and option unchanged_toast is \"error\"."),
 			 errhint("Set unchanged_toast to \"fill\" with REPLICA IDENTITY FULL, or to \"marker\".")));
 }
 
