@@ -27,47 +27,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-#include "pattern.h"
 #include "publication.h"
-
-/* Acts on a publication that does not exist as of the change. */
-static void
-report_missing(PluginState *state, const char *name)
-{
-	MissingPublication policy = state->options.missing_publication;
-
-	if (policy == MISSING_PUBLICATION_SERVER)
-	{
-		if (!SERVER_SKIPS_MISSING_PUBLICATIONS)
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_OBJECT),
-					 errmsg("publication \"%s\" does not exist", name)));
-		ereport(WARNING,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("skipped loading publication \"%s\"", name),
-				 errdetail("The publication does not exist at this point in the WAL."),
-				 errhint("Create the publication if it does not exist.")));
-	}
-	else if (policy == MISSING_PUBLICATION_ERROR)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("publication \"%s\" does not exist", name),
-				 errdetail("The publication does not exist at this point in the WAL."),
-				 errhint("If it was created later, move the slot past its creation with pg_replication_slot_advance(), or set missing_publication to \"warn\" or \"skip\".")));
-	else if (policy == MISSING_PUBLICATION_WARN &&
-			 !name_list_contains(state->warned_publications, name))
-	{
-		MemoryContext old = MemoryContextSwitchTo(state->context);
-
-		state->warned_publications =
-			lappend(state->warned_publications, pstrdup(name));
-		MemoryContextSwitchTo(old);
-		ereport(WARNING,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("publication \"%s\" does not exist", name),
-				 errdetail("The publication does not exist at this point in the WAL; decoding goes on without it.")));
-	}
-}
 
 /*
  * publications_load
@@ -93,7 +53,7 @@ publications_load(PluginState *state)
 		if (publication)
 			state->publications = lappend(state->publications, publication);
 		else
-			report_missing(state, name);
+			publication_report_missing(state, name);
 	}
 	MemoryContextSwitchTo(old);
 	state->publications_valid = true;

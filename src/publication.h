@@ -30,6 +30,7 @@ extern void publications_of_relation(PluginState *state, Relation relation,
 extern void publications_columns(const PublishedAs *published,
 								 Relation relation, GeneratedColumns policy,
 								 ColumnSet *columns);
+extern void publication_report_missing(PluginState *state, const char *name);
 extern bool publication_has_schema(Publication *publication, Oid schema_id);
 
 #endif							/* PGOUTPUT_EXT_PUBLICATION_H */
