@@ -62,9 +62,10 @@
 #define SERVER_SKIPS_MISSING_PUBLICATIONS false
 #endif
 
-/* 19: FOR ALL TABLES EXCEPT. */
+/* 19: FOR ALL TABLES EXCEPT, FOR ALL SEQUENCES. */
 #if PG_VERSION_NUM >= 190000
 #define HAVE_EXCEPT_TABLES 1
+#define HAVE_ALL_SEQUENCES 1
 #endif
 
 /* Replication origins were renamed in 19, the times of a transaction often. */
@@ -176,6 +177,14 @@ compat_full_list_length(Relation relation)
 	return desc->natts;
 #endif
 }
+
+/* The publications that name a relation, in a new list. */
+#if PG_VERSION_NUM >= 190000
+#define compat_relation_publications(relid) \
+	GetRelationIncludedPublications(relid)
+#else
+#define compat_relation_publications(relid)	GetRelationPublications(relid)
+#endif
 
 /* May the slot's client be sent prepared transactions as such? */
 static inline void

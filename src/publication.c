@@ -16,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_publication_namespace.h"
@@ -57,7 +58,6 @@ publications_load(PluginState *state)
 	}
 	MemoryContextSwitchTo(old);
 	state->publications_valid = true;
-	state->publications_told = false;
 }
 
 /* Is a schema in a publication? */
@@ -171,6 +171,26 @@ add_actions(PublicationActions *to, const PublicationActions *from)
 }
 
 /*
+ * Looks up what pgoutput looks up when it first sees a relation.
+ *
+ * While the server decodes a transaction that has not committed, each catalog
+ * scan notices if it has aborted meanwhile, and its changes end there.  So that
+ * they end at the same change as with pgoutput, the same catalogs are scanned.
+ */
+static void
+notice_abort_like_pgoutput(Oid relid)
+{
+	Oid			schema_id = get_rel_namespace(relid);
+
+	list_free(compat_relation_publications(relid));
+#ifdef HAVE_PUBLICATION_DETAILS
+	list_free(GetSchemaPublications(schema_id));
+#else
+	(void) schema_id;
+#endif
+}
+
+/*
  * publications_of_relation
  *		Finds out what the named publications say of a relation.
  *
@@ -190,6 +210,9 @@ publications_of_relation(PluginState *state, Relation relation,
 	int			top_level = 0;
 	int			announced_level = 0;
 	ListCell   *lc;
+
+	if (TransactionIdIsValid(CheckXidAlive))
+		notice_abort_like_pgoutput(relid);
 
 	memset(result, 0, sizeof(*result));
 	result->relid = result->announced = relid;
