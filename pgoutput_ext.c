@@ -71,6 +71,7 @@ startup_cb(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init)
 	tuples_init(state);
 	types_init(state);
 	plans_init(ctx);
+	metadata_init(state);
 	writer_install(ctx, state->options.coalesce_writes);
 	MemoryContextSwitchTo(old);
 }
@@ -430,7 +431,7 @@ begin_prepare_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 	message_begin_prepare(ctx->out, txn);
 	transaction_send_origin(ctx, txn, txn->origin_lsn);
 	OutputPluginWrite(ctx, true);
-	metadata_transaction(ctx, txn, InvalidTransactionId);
+	metadata_transaction(ctx, txn);
 }
 
 /*
@@ -507,7 +508,7 @@ stream_start_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 	OutputPluginWrite(ctx, true);
 	state->in_streaming = true;
 	if (first)
-		metadata_transaction(ctx, txn, txn->xid);
+		metadata_transaction(ctx, txn);
 }
 
 /*

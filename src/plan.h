@@ -29,6 +29,8 @@ typedef struct RelationPlan
 	/* what the client was told */
 	bool		announced;
 	uint64		announced_stream;	/* stream that was told last */
+	uint64		types_checked;	/* for the metadata: when, see metadata_type.c */
+	uint64		types_stream;	/* ... and for which stream, 0 if none */
 
 	/* what the publications say */
 	bool		is_root;		/* partitions are announced as it */

@@ -56,7 +56,8 @@ typedef struct PluginState
 
 	/* transaction.c */
 	uint64		stream_count;	/* streamed transactions so far */
-	bool		publications_told;	/* as they are now, for the metadata */
+
+	struct Metadata *metadata;	/* NULL unless the client asked for any */
 
 	/* tuple.c: the columns of the new and of the old tuple */
 	Datum	   *values[2];

@@ -134,6 +134,8 @@ transaction_end(ReorderBufferTXN *txn)
 	if (transaction == NULL)
 		return;
 	txn->output_plugin_private = NULL;
+	if (transaction->told)
+		metadata_end_stream(transaction);
 	if (transaction->announced)
 		hash_destroy(transaction->announced);
 	pfree(transaction);
@@ -199,15 +201,15 @@ transaction_send_begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 	transaction->begin_sent = true;
 	transaction_send_origin(ctx, txn, txn->origin_lsn);
 	OutputPluginWrite(ctx, true);
-	metadata_transaction(ctx, txn, InvalidTransactionId);
+	metadata_transaction(ctx, txn);
 }
 
 /* Sends Type for each column of a type that is not built in, then Relation. */
 static void
-send_relation(LogicalDecodingContext *ctx, TransactionId xid,
-			  Relation relation, const ColumnSet *columns,
-			  const RelationPlan *plan, Relation root)
+send_relation(LogicalDecodingContext *ctx, ReorderBufferTXN *subtxn,
+			  Relation relation, const ColumnSet *columns, Relation root)
 {
+	TransactionId xid = streamed_xid(plugin_state(ctx), subtxn);
 	TupleDesc	desc = RelationGetDescr(relation);
 
 	for (int i = 0; i < desc->natts; i++)
@@ -220,13 +222,13 @@ send_relation(LogicalDecodingContext *ctx, TransactionId xid,
 		OutputPluginPrepareWrite(ctx, false);
 		message_type(ctx->out, xid, att->atttypid);
 		OutputPluginWrite(ctx, false);
-		metadata_type(ctx, xid, att->atttypid);
+		metadata_type(ctx, subtxn, att->atttypid);
 	}
 
 	OutputPluginPrepareWrite(ctx, false);
 	message_relation(ctx->out, xid, relation, columns);
 	OutputPluginWrite(ctx, false);
-	metadata_relation(ctx, xid, relation, columns, plan, root);
+	metadata_relation(ctx, subtxn, relation, columns, root);
 }
 
 /* Has a streamed transaction been told of a relation? */
@@ -284,15 +286,17 @@ transaction_announce(LogicalDecodingContext *ctx, ReorderBufferTXN *subtxn,
 {
 	PluginState *state = plugin_state(ctx);
 	TransactionState *transaction = NULL;
-	TransactionId xid = streamed_xid(state, subtxn);
+	bool		announced;
 
 	if (state->in_streaming)
 	{
 		transaction = transaction_of(subtxn);
-		if (stream_was_told(transaction, plan))
-			return;
+		announced = stream_was_told(transaction, plan);
 	}
-	else if (plan->announced)
+	else
+		announced = plan->announced;
+	metadata_changed(ctx, subtxn, plan, announced);
+	if (announced)
 		return;
 
 	if (plan->announced_as != plan->relid)
@@ -302,12 +306,12 @@ transaction_announce(LogicalDecodingContext *ctx, ReorderBufferTXN *subtxn,
 		if (!RelationIsValid(root))
 			elog(ERROR, "could not open relation with OID %u",
 				 plan->announced_as);
-		send_relation(ctx, xid, root, &plan->columns, plan, root);
-		send_relation(ctx, xid, relation, &plan->own_columns, plan, root);
+		send_relation(ctx, subtxn, root, &plan->columns, root);
+		send_relation(ctx, subtxn, relation, &plan->own_columns, root);
 		RelationClose(root);
 	}
 	else
-		send_relation(ctx, xid, relation, &plan->columns, plan, NULL);
+		send_relation(ctx, subtxn, relation, &plan->columns, NULL);
 
 	if (state->in_streaming)
 		remember_told(state, transaction, plan);
@@ -328,7 +332,11 @@ stream_committed(PluginState *state, ReorderBufferTXN *txn)
 	HASH_SEQ_STATUS status;
 	AnnouncedRelation *announced;
 
-	if (transaction == NULL || transaction->announced == NULL)
+	if (transaction == NULL)
+		return;
+	if (transaction->told)
+		metadata_merge_stream(state, transaction);
+	if (transaction->announced == NULL)
 		return;
 	hash_seq_init(&status, transaction->announced);
 	while ((announced = hash_seq_search(&status)) != NULL)
@@ -353,5 +361,7 @@ stream_aborted(PluginState *state, ReorderBufferTXN *txn)
 	if (transaction->announced)
 		hash_destroy(transaction->announced);
 	transaction->announced = NULL;
+	if (transaction->told)
+		metadata_forget_stream(transaction);
 	transaction->stream = ++state->stream_count;
 }

@@ -18,6 +18,7 @@ typedef struct TransactionState
 	bool		origin_excluded;	/* by options, as a whole */
 	uint64		stream;			/* tells streams apart; 0: not streamed */
 	HTAB	   *announced;		/* relations that the stream was told */
+	struct MetadataTold *told;	/* metadata that the stream was told */
 } TransactionState;
 
 /* Transaction ID that a message of a change carries, if it is streamed. */

@@ -1,0 +1,65 @@
+/*-------------------------------------------------------------------------
+ *
+ * metadata_frame.h
+ *	  What the metadata frames share.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PGOUTPUT_EXT_METADATA_FRAME_H
+#define PGOUTPUT_EXT_METADATA_FRAME_H
+
+#include "metadata.h"
+
+/* A type that the client was told of. */
+typedef struct ToldType
+{
+	Oid			type_id;		/* hash key */
+	uint64		content;		/* hash value of the frame's content */
+	uint64		checked;		/* type_changes when that was the type's */
+} ToldType;
+
+/* What the client was told, in all or inside one streamed transaction. */
+typedef struct MetadataTold
+{
+	PluginState *state;
+	HTAB	   *types;			/* of ToldType, NULL if none */
+	bool		publications;	/* was it told of them? */
+	uint64		publications_content;
+	uint64		publications_checked;
+} MetadataTold;
+
+/* A session's metadata, if it asked for any. */
+typedef struct Metadata
+{
+	MemoryContext context;		/* reset when frames have been sent */
+	MetadataTold told;
+} Metadata;
+
+/* What a frame's maker has to give back at its end. */
+typedef struct FrameScope
+{
+	MemoryContext old_context;
+	int			settings_level; /* of settings, 0 if they are the session's */
+} FrameScope;
+
+extern FrameScope frame_scope_begin(PluginState *state, bool settings);
+extern void frame_scope_end(PluginState *state, const FrameScope *scope);
+extern void frame_send(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+					   const char *prefix, StringInfo content);
+extern uint64 frame_hash(StringInfo content);
+
+extern MetadataTold *told_in_stream(PluginState *state, ReorderBufferTXN *txn,
+									bool make);
+
+extern uint64 type_changes;
+extern void types_watch(void);
+extern void types_told_in_stream(MetadataTold *all, MetadataTold *stream,
+								 bool merge);
+extern void types_send_changed(LogicalDecodingContext *ctx,
+							   ReorderBufferTXN *txn, RelationPlan *plan);
+
+extern void publications_watch(void);
+extern void publications_send(LogicalDecodingContext *ctx,
+							  ReorderBufferTXN *txn);
+
+#endif							/* PGOUTPUT_EXT_METADATA_FRAME_H */
