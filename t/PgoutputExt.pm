@@ -35,7 +35,8 @@ use PgoutputMessage;
 our @EXPORT = qw(
   server_major plugin_name new_node connect_db standard_options
   create_slot_pair drop_slot_pair read_slot compare_slots same_stream
-  describe_stream count_types quote_names
+  same_streams set_session
+  describe_stream plain_stream count_types quote_names
 );
 
 my ($bindir, $major);
@@ -184,11 +185,9 @@ sub quote_names
 # Takes and returns a flat list, so that others can be added.
 sub standard_options
 {
-	my ($publications, %params) = @_;
-	return (
-		proto_version => delete $params{proto_version} // 1,
-		publication_names => quote_names(ref $publications ? @$publications : $publications),
-		%params);
+	my ($publications, @others) = @_;
+	unshift @others, proto_version => 1 unless grep { $_ eq 'proto_version' } @others;
+	return (@others, publication_names => quote_names(ref $publications ? @$publications : $publications));
 }
 
 # Two slots at the same place in WAL: "$name" of pgoutput, "${name}_ext" of
@@ -344,12 +343,59 @@ sub same_stream
 	return $expected;
 }
 
+# Several statements, one after the other.
+sub set_session
+{
+	my ($dbh, @settings) = @_;
+	while (my ($name, $value) = splice @settings, 0, 2)
+	{
+		$dbh->do('SELECT set_config(?, ?, false)', undef, $name, $value);
+	}
+	return;
+}
+
+# Tests: both slots of the pair give the same under each of the ways to read
+# that matter to most cases: text, binary, streamed, streamed in parallel.
+# $publications is a name or an array of them; messages are always asked for.
+# Returns a hash of the oracle's results: text, binary, streamed, and on servers
+# that have it parallel.
+sub same_streams
+{
+	my ($dbh, $pair, $name, $publications) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	my %ways = (
+		text => [ proto_version => 1 ],
+		binary => [ proto_version => 1, binary => 'true' ],
+		streamed => [ proto_version => 2, streaming => 'on' ],
+		$major >= 16 ? (parallel => [ proto_version => 4, streaming => 'parallel' ]) : ());
+	my $immediate = $major >= 17 ? 'debug_logical_replication_streaming' : $major == 16 ? 'logical_decoding_mode' : undef;
+	my %results;
+
+	foreach my $way (sort keys %ways)
+	{
+		set_session($dbh, logical_decoding_work_mem => '64kB');
+		set_session($dbh, $immediate => 'immediate') if $immediate && $way eq 'parallel';
+		$results{$way} = same_stream($dbh, $pair, "$name: $way",
+			options => [ standard_options($publications, @{ $ways{$way} }, messages => 'true') ]);
+		$dbh->do('RESET logical_decoding_work_mem');
+		$dbh->do("RESET $immediate") if $immediate && $way eq 'parallel';
+	}
+	return \%results;
+}
+
 # Lines that describe a result's messages.
 sub describe_stream
 {
 	my ($result) = @_;
 	my $describer = PgoutputMessage->new;
 	return map { $describer->describe($_->[2]) } @{ $result->{rows} };
+}
+
+# The same without what differs from run to run: OIDs, positions, xids, times.
+sub plain_stream
+{
+	my ($result) = @_;
+	return map { s/ (?:\w*xid|\w*_?oids?|\w*_?lsn|final|commit|\w*end|\w*time)=[^\s)]+//gr =~ s/(MESSAGE flags=\d) [0-9A-F]+\/[0-9A-F]+/$1/r =~ s/ type=\d+,-?\d+//gr } describe_stream($result);
 }
 
 # Adds the number of messages of each type in a result to %$counts.
