@@ -119,6 +119,29 @@ sub relations
 	return $text;
 }
 
+# A row into each of n relations, twice; after every so many rows one of two
+# statements in turn.
+sub churn
+{
+	my ($n, $every, $one, $other) = @_;
+	my $last = 2 * $n - 1;
+	return <<"EOS";
+DO \$bench\$
+DECLARE turn bool := true;
+BEGIN
+	FOR i IN 0 .. $last LOOP
+		EXECUTE format('INSERT INTO r%s VALUES (1, ''one'', ''2024-01-01'')', i % $n);
+		COMMIT;
+		IF (i + 1) % $every = 0 THEN
+			IF turn THEN $one; ELSE $other; END IF;
+			turn := NOT turn;
+			COMMIT;
+		END IF;
+	END LOOP;
+END \$bench\$;
+EOS
+}
+
 my @list = (
 	{
 		name   => 'narrow', title => 'narrow insert', target => [ 0.30, 0.40 ],
@@ -263,33 +286,20 @@ my @list = (
 		wal    => sub { inserts(rows(1_200_000, $_[0]), 5000, 't', 'i, i * 2, i % 1000') },
 	},
 	{
+		# Each relation twice, an ALTER PUBLICATION after every half of them.
 		name   => 'churn', title => 'cache churn', target => [ 1, 1 ],
 		decode => { 15 => 0.06, 18 => 0.80 },
+		setup  => sub { "CREATE PUBLICATION bench;\n" . relations($_[1]) },
+		wal    => sub { churn($_[1], int($_[1] / 2) || 1,
+			q{ALTER PUBLICATION bench SET (publish = 'insert')},
+			q{ALTER PUBLICATION bench SET (publish = 'insert, update, delete, truncate')}) },
+	},
+	{
+		name   => 'churn_often', title => 'cache churn, twenty times as often', target => [ 1, 1 ],
+		decode => {},
 		setup  => sub { "CREATE PUBLICATION bench;\nCREATE TABLE other (a int);\n" . relations($_[1]) },
-		wal    => sub {
-			my ($scale, $n) = @_;
-			my $every = int($n / 20) || 1;
-			my $twice = 2 * $n;
-			return <<"EOS";
-DO \$bench\$
-DECLARE added bool := false;
-BEGIN
-	FOR i IN 0 .. $twice - 1 LOOP
-		EXECUTE format('INSERT INTO r%s VALUES (1, ''one'', ''2024-01-01'')', i % $n);
-		COMMIT;
-		IF i % $every = 0 THEN
-			IF added THEN
-				ALTER PUBLICATION bench DROP TABLE other;
-			ELSE
-				ALTER PUBLICATION bench ADD TABLE other;
-			END IF;
-			added := NOT added;
-			COMMIT;
-		END IF;
-	END LOOP;
-END \$bench\$;
-EOS
-		},
+		wal    => sub { churn($_[1], int($_[1] / 40) || 1,
+			'ALTER PUBLICATION bench ADD TABLE other', 'ALTER PUBLICATION bench DROP TABLE other') },
 	},
 	{
 		name   => 'many_streamed', title => 'many streamed transactions', target => [ 1, 1 ],
