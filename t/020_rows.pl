@@ -13,31 +13,18 @@ use Test::More;
 
 my $node = new_node('main', conf => q{logical_decoding_work_mem = '64MB'});
 my $dbh = $node->{dbh};
-my $number = 0;
 
-# A case: what is there before the slots, what happens after, and the oracle's
-# results. A publication "all" of all tables is there.
-sub run_case
-{
-	my ($name, $before, $after) = @_;
-	$dbh->do($_) foreach @$before;
-	my $pair = create_slot_pair($dbh, 'case' . ++$number);
-	$dbh->do($_) foreach @$after;
-	my $results = same_streams($dbh, $pair, $name, 'all');
-	drop_slot_pair($dbh, $pair);
-	return $results;
-}
-
-sub text { return join "\n", grep { !/^(?:BEGIN|COMMIT)/ } plain_stream($_[0]{text}) }
+sub run_rows { return run_case($dbh, $_[0], 'all', @_[ 1, 2 ]) }
+sub text { return changes_text($_[0]{text}) }
 
 $dbh->do('CREATE PUBLICATION "all" FOR ALL TABLES');
 
 # ---- replica identities --------------------------------------------------------
 
-my $results = run_case('a column added with a default to a row under FULL',
+my $results = run_rows('a column added with a default to a row under FULL',
 	[ 'CREATE TABLE fast_default (id int PRIMARY KEY, t text)', 'ALTER TABLE fast_default REPLICA IDENTITY FULL', q{INSERT INTO fast_default VALUES (1, 'x')} ],
 	[ q{ALTER TABLE fast_default ADD COLUMN added int DEFAULT 42 NOT NULL}, q{UPDATE fast_default SET t = 'y'}, 'DELETE FROM fast_default' ]);
-is(text($results), <<'END' =~ s/\n\z//r, 'the old tuple holds the default');
+is(text($results), <<'END', 'the old tuple holds the default');
 RELATION "public"."fast_default" identity=f (*"id"; *"t"; *"added")
 UPDATE O:('1', 'x', '42') N:('1', 'y', '42')
 DELETE O:('1', 'y', '42')
@@ -46,12 +33,12 @@ END
 # From 18 on such an UPDATE is only possible where generated columns are published.
 my $generated = server_major() >= 18;
 $dbh->do('ALTER PUBLICATION "all" SET (publish_generated_columns = stored)') if $generated;
-$results = run_case('dropped and generated columns under FULL',
+$results = run_rows('dropped and generated columns under FULL',
 	[ 'CREATE TABLE holes (gone int, id int PRIMARY KEY, gen int GENERATED ALWAYS AS (id * 2) STORED, t text, gone2 text)',
 		'ALTER TABLE holes REPLICA IDENTITY FULL', 'ALTER TABLE holes DROP COLUMN gone, DROP COLUMN gone2',
 		q{INSERT INTO holes (id, t) VALUES (1, 'a')} ],
 	[ q{UPDATE holes SET t = 'b'}, 'DELETE FROM holes', q{INSERT INTO holes (id, t) VALUES (2, NULL)} ]);
-is(text($results), ($generated ? <<'PUBLISHED' : <<'END') =~ s/\n\z//r, 'columns agree in Relation, old and new tuple');
+is(text($results), ($generated ? <<'PUBLISHED' : <<'END'), 'columns agree in Relation, old and new tuple');
 RELATION "public"."holes" identity=f (*"id"; *"gen"; *"t")
 UPDATE O:('1', '2', 'a') N:('1', '2', 'b')
 DELETE O:('1', '2', 'b')
@@ -64,24 +51,24 @@ INSERT N:('2', n)
 END
 $dbh->do('ALTER PUBLICATION "all" SET (publish_generated_columns = none)') if $generated;
 
-$results = run_case('the default identity',
+$results = run_rows('the default identity',
 	[ 'CREATE TABLE keyed (a text, id int PRIMARY KEY, b text)', q{INSERT INTO keyed VALUES ('a', 1, 'b')} ],
 	[ q{UPDATE keyed SET a = 'c'}, 'UPDATE keyed SET id = 2', 'DELETE FROM keyed' ]);
-is(text($results), <<'END' =~ s/\n\z//r, 'an old tuple only where the key changed, others in it are null');
+is(text($results), <<'END', 'an old tuple only where the key changed, others in it are null');
 RELATION "public"."keyed" identity=d ("a"; *"id"; "b")
 UPDATE N:('c', '1', 'b')
 UPDATE K:(n, '1', n) N:('c', '2', 'b')
 DELETE K:(n, '2', n)
 END
 
-$results = run_case('identity by index, switched in the middle of a transaction',
+$results = run_rows('identity by index, switched in the middle of a transaction',
 	[ 'CREATE TABLE switched (a int NOT NULL UNIQUE, b int NOT NULL UNIQUE, c text)', 'ALTER TABLE switched REPLICA IDENTITY USING INDEX switched_a_key',
 		q{INSERT INTO switched VALUES (1, 2, 'c')} ],
 	[ 'BEGIN', 'UPDATE switched SET a = 10', 'UPDATE switched SET b = 20', 'ALTER TABLE switched REPLICA IDENTITY USING INDEX switched_b_key',
 		'UPDATE switched SET a = 11', 'UPDATE switched SET b = 21', 'ALTER TABLE switched REPLICA IDENTITY FULL', 'UPDATE switched SET a = 12',
 		'ALTER TABLE switched REPLICA IDENTITY NOTHING', 'ALTER PUBLICATION "all" SET (publish = \'insert, delete, truncate\')', 'UPDATE switched SET a = 13', 'INSERT INTO switched VALUES (5, 6)', 'COMMIT',
 		'ALTER TABLE switched REPLICA IDENTITY USING INDEX switched_b_key', q{ALTER PUBLICATION "all" SET (publish = 'insert, update, delete, truncate')}, 'DELETE FROM switched' ]);
-is(text($results), <<'END' =~ s/\n\z//r, 'each change has the identity of its time');
+is(text($results), <<'END', 'each change has the identity of its time');
 RELATION "public"."switched" identity=i (*"a"; "b"; "c")
 UPDATE K:('1', n, n) N:('10', '2', 'c')
 UPDATE N:('10', '20', 'c')
@@ -120,11 +107,11 @@ END
 
 # ---- tables of odd shapes ------------------------------------------------------
 
-$results = run_case('a table without columns',
+$results = run_rows('a table without columns',
 	['CREATE TABLE empty ()'],
 	[ 'INSERT INTO empty DEFAULT VALUES', 'TRUNCATE empty', 'ALTER TABLE empty ADD COLUMN a int', 'INSERT INTO empty VALUES (1)',
 		'ALTER TABLE empty DROP COLUMN a', 'INSERT INTO empty DEFAULT VALUES' ]);
-is(text($results), <<'END' =~ s/\n\z//r, 'no columns, one, and none again; Relation again for the new file of TRUNCATE');
+is(text($results), <<'END', 'no columns, one, and none again; Relation again for the new file of TRUNCATE');
 RELATION "public"."empty" identity=d ()
 INSERT N:()
 RELATION "public"."empty" identity=d ()
@@ -136,14 +123,14 @@ INSERT N:()
 END
 
 my @many = map { "c$_" } 1 .. 1600;
-$results = run_case('1600 columns', [ 'CREATE TABLE wide (' . join(', ', map { "$_ int" } @many) . ')' ],
+$results = run_rows('1600 columns', [ 'CREATE TABLE wide (' . join(', ', map { "$_ int" } @many) . ')' ],
 	[ 'INSERT INTO wide VALUES (' . join(', ', 1 .. 1600) . ')', 'INSERT INTO wide (c1600) VALUES (7)' ]);
 like(text($results), qr/^INSERT N:\('1', .* '1600'\)\nINSERT N:\((?:n, ){1599}'7'\)$/m, 'all columns are there');
 
 my $long = 'n' x 63;
 my $odd = "\"a \"\"b\"\"\n\xc3\xa9\xe6\x97\xa5\"";
 my $odd_type = "\"\n\"\"type\"";
-$results = run_case('names: 63 bytes, multibyte, quotes, newlines',
+$results = run_rows('names: 63 bytes, multibyte, quotes, newlines',
 	[ "CREATE SCHEMA $odd", "CREATE TABLE $odd.$odd ($odd int PRIMARY KEY, $long text)", "CREATE TABLE $long ($long text)", "CREATE TYPE $odd.$odd_type AS ENUM ('x')",
 		"ALTER TABLE $odd.$odd ADD COLUMN e $odd.$odd_type" ],
 	[ "INSERT INTO $odd.$odd VALUES (1, 'x', 'x')", "INSERT INTO $long VALUES ('y')", "UPDATE $odd.$odd SET $long = 'z'" ]);
@@ -156,7 +143,7 @@ my $big = q{(SELECT string_agg(md5(i::text), '') FROM generate_series(1, 300) i)
 foreach my $identity ('DEFAULT', 'FULL')
 {
 	my $table = "toast_\L$identity";
-	$results = run_case("TOAST, identity $identity",
+	$results = run_rows("TOAST, identity $identity",
 		[ "CREATE TABLE $table (id int PRIMARY KEY, ext text, small text, compressed text, main text)", "ALTER TABLE $table ALTER ext SET STORAGE EXTERNAL, ALTER main SET STORAGE MAIN",
 			"ALTER TABLE $table REPLICA IDENTITY $identity", "INSERT INTO $table VALUES (1, $big, 'small', repeat('c', 3000), repeat('m', 2500)), (2, $big, 's', repeat('d', 100000), repeat('m', 4000))" ],
 		[ "UPDATE $table SET small = 'changed'", "UPDATE $table SET ext = 'x' || $big WHERE id = 1", "UPDATE $table SET id = 3 WHERE id = 2",
@@ -175,14 +162,14 @@ foreach my $identity ('DEFAULT', 'FULL')
 	is((() = join("\n", plain_stream($results->{streamed})) =~ /^STREAM START/mg) > 0, 1, 'it was streamed');
 }
 
-$results = run_case('a toasted key',
+$results = run_rows('a toasted key',
 	[ 'CREATE TABLE toasted_key (k text NOT NULL, v int)', 'ALTER TABLE toasted_key ALTER k SET STORAGE EXTERNAL', 'ALTER TABLE toasted_key REPLICA IDENTITY FULL',
 		"INSERT INTO toasted_key VALUES ($big, 1)",
 		'CREATE TABLE keyed_toast (k text PRIMARY KEY, v int)', 'ALTER TABLE keyed_toast ALTER k SET STORAGE EXTERNAL', q{INSERT INTO keyed_toast VALUES (repeat('k', 2600), 1)} ],
 	[ 'UPDATE toasted_key SET v = 2', 'DELETE FROM toasted_key', 'UPDATE keyed_toast SET v = 2', q{UPDATE keyed_toast SET k = repeat('l', 2610)}, 'DELETE FROM keyed_toast' ]);
 like(text($results), qr/UPDATE K:\('k{60}...\[2600 bytes\]', n\) N:\('l{60}...\[2610 bytes\]', '2'\)/, 'an external key is sent whole');
 
-$results = run_case('COPY with TOAST, and an old tuple larger than a page',
+$results = run_rows('COPY with TOAST, and an old tuple larger than a page',
 	[ 'CREATE TABLE copied (id int PRIMARY KEY, t text, u text)', 'ALTER TABLE copied ALTER t SET STORAGE EXTERNAL, ALTER u SET STORAGE EXTERNAL', 'ALTER TABLE copied REPLICA IDENTITY FULL' ],
 	[ sprintf(q{COPY (SELECT i, %s || i, %s FROM generate_series(1, 12) i) TO '%s/copy'}, $big, $big, $node->data_dir),
 		sprintf(q{COPY copied FROM '%s/copy'}, $node->data_dir), 'UPDATE copied SET id = id + 100', 'DELETE FROM copied WHERE id > 105' ]);
@@ -241,7 +228,7 @@ drop_slot_pair($dbh, $pair);
 
 # ---- types ---------------------------------------------------------------------
 
-$results = run_case('types of one\'s own, changed while they are used',
+$results = run_rows('types of one\'s own, changed while they are used',
 	[ 'CREATE SCHEMA "Odd Schema"', q{CREATE TYPE "Odd Schema"."My Enum" AS ENUM ('one', 'two')}, 'CREATE TYPE no_label AS ENUM ()',
 		'CREATE DOMAIN enum_domain AS "Odd Schema"."My Enum"', 'CREATE DOMAIN array_domain AS int[] CHECK (array_length(VALUE, 1) < 5)', 'CREATE DOMAIN positive AS int CHECK (VALUE > 0)',
 		'CREATE TYPE inner_type AS (a int, b text)', 'CREATE TYPE outer_type AS (i inner_type, e "Odd Schema"."My Enum", n numeric[])',
@@ -256,7 +243,7 @@ $results = run_case('types of one\'s own, changed while they are used',
 like(text($results), qr/^INSERT N:\('1', 'one', n, 'two', '\{1,2\}', .*^INSERT N:\('2', 'one and a half'.*^UPDATE N:\('2', 'uno'.*^UPDATE K:.*N:\('3', 'uno'/ms, 'labels as they were');
 
 {
-	$results = run_case('binary, and types without a send function',
+	$results = run_rows('binary, and types without a send function',
 		['CREATE TABLE no_send (id int PRIMARY KEY, a aclitem, t text)'],
 		[ q{INSERT INTO no_send VALUES (1, makeaclitem(0, 10, 'SELECT', false), 't')}, q{INSERT INTO no_send VALUES (2, NULL, NULL)} ]);
 	my ($line) = grep { /^INSERT/ } plain_stream($results->{binary});

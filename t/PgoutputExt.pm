@@ -35,7 +35,7 @@ use PgoutputMessage;
 our @EXPORT = qw(
   server_major plugin_name new_node connect_db standard_options
   create_slot_pair drop_slot_pair read_slot compare_slots same_stream
-  same_streams set_session
+  same_streams set_session run_case changes_text
   describe_stream plain_stream count_types quote_names
 );
 
@@ -381,6 +381,33 @@ sub same_streams
 		$dbh->do("RESET $immediate") if $immediate && $way eq 'parallel';
 	}
 	return \%results;
+}
+
+# A case: runs the statements @$before, makes a pair of slots, runs @$after, and
+# compares by same_streams, whose results it returns. A statement can be a
+# function, which is called.
+my $cases = 0;
+
+sub run_case
+{
+	my ($dbh, $name, $publications, $before, $after) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	ref $_ ? $_->() : $dbh->do($_) foreach @$before;
+	my $pair = create_slot_pair($dbh, 'case' . ++$cases);
+	ref $_ ? $_->() : $dbh->do($_) foreach @$after;
+	my $results = same_streams($dbh, $pair, $name, $publications);
+	drop_slot_pair($dbh, $pair);
+	return $results;
+}
+
+# A result's messages but Begin and Commit as lines (plain_stream's), and its
+# error, if it ended in one; with a newline at the end of each.
+sub changes_text
+{
+	my ($result) = @_;
+	return join '', map { "$_\n" } (grep { !/^(?:BEGIN|COMMIT)/ } plain_stream($result)),
+	  $result->{error} ? "ERROR $result->{error}{sqlstate} $result->{error}{message_primary}" : ();
 }
 
 # Lines that describe a result's messages.
