@@ -16,8 +16,10 @@ use Time::HiRes qw(time);
 # Generous for a loaded machine, and far from for ever.
 my $patience = $PostgreSQL::Test::Utils::timeout_default;
 
+# A timeout that is far away, rather than none: without one, the walsender sends
+# what waits whenever it is told of progress.
 my $node = new_node('main', conf => q{
-wal_sender_timeout = 0
+wal_sender_timeout = '1h'
 logical_decoding_work_mem = '1MB'
 });
 my $dbh = $node->{dbh};
@@ -89,11 +91,7 @@ cmp_ok($slowest, '<', 2, 'every lone transaction arrives at once');
 # ---- a published row, then a long gap in its transaction -------------------------
 
 # The walsender is stopped in the gap: it must read the catalog for a table that it
-# has not seen, and the catalog is locked.  The row must have been sent before.  (The
-# timeout is far away: without one, the walsender sends what waits by itself.)
-$dbh->do(q{ALTER SYSTEM SET wal_sender_timeout = '1h'});
-$node->reload;
-$node->poll_query_until('postgres', q{SELECT setting <> '0' FROM pg_settings WHERE name = 'wal_sender_timeout'});
+# has not seen, and the catalog is locked.  The row must have been sent before.
 $dbh->do('INSERT INTO other VALUES (0)');
 $dbh->do('INSERT INTO published VALUES (100)');
 $client->read_until(\&is_commit);
@@ -113,8 +111,6 @@ $locker->commit;
 $locker->disconnect;
 is(types($client->read_until(\&is_commit)), 'IC', 'the rest follows');
 finish($client, $slot);
-$dbh->do('ALTER SYSTEM RESET wal_sender_timeout');
-$node->reload;
 
 # ---- a client that stops to read -------------------------------------------------
 
