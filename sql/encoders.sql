@@ -134,6 +134,18 @@ SELECT kind_and_bytes(v), kind_and_bytes(v, true)
 FROM unnest('{2024-03-31 00:59:59.999999+00,2024-03-31 01:00:00+00,
 	2024-10-27 00:59:59.999999+00,2024-10-27 01:00:00+00,
 	1800-01-01 00:00:00+00,3000-07-01 00:00:00+00,infinity,-infinity}'::timestamptz[]) v;
+-- all transitions while the zone's table of them lasts and beyond, each followed
+-- by a moment that shares its place in the encoder's table, eight years and a
+-- half later
+SET timezone = 'Australia/Sydney';
+SELECT count(*), count(*) FILTER (WHERE encode_direct(v, false) <> encode_by_function(v, false)) AS different
+FROM (
+	SELECT (day - extract(dow FROM day)::int + time '02:00') AT TIME ZONE interval '10:00' +
+		later * interval '1 second'
+	FROM generate_series(1970, 2800) year,
+		unnest(ARRAY[make_date(year, 4, 7), make_date(year, 10, 7)]) day,
+		unnest(ARRAY[0, 268435456]) later
+	ORDER BY day, later) moment(v);
 SET timezone = 'Africa/Monrovia';
 SELECT kind_and_bytes('1970-01-01 00:00:00+00'::timestamptz),
 	kind_and_bytes('1972-06-01 00:00:00+00'::timestamptz);
