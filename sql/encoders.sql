@@ -97,6 +97,10 @@ SET bytea_output = 'hex';
 SELECT kind_and_bytes('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid),
 	kind_and_bytes('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid, true);
 
+-- network addresses
+SELECT kind_and_bytes(v) FROM unnest('{0.0.0.0,255.255.255.255,192.168.1.9/24,10.0.0.1/0,::1,fe80::1/64}'::inet[]) v;
+SELECT kind_and_bytes(v) FROM unnest('{0.0.0.0/0,10.1.0.0/16,10.1.2.3,fe80::/64}'::cidr[]) v;
+
 -- jsonb: scalars, containers, escapes
 SELECT kind_and_bytes(v), kind_and_bytes(v, true)
 FROM unnest(ARRAY['null', 'true', 'false', '0', '-1.50', '1e3', '""', '"a"', '[]', '{}',

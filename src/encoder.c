@@ -85,6 +85,10 @@ direct_text_encoder(Oid output_function, int16 typlen, bool typbyval,
 			return is_scalar(typlen, typbyval, 8) ? encode_float8_text : NULL;
 		case F_NUMERIC_OUT:
 			return varlena ? encode_numeric_text : NULL;
+		case F_INET_OUT:
+			return varlena ? encode_inet_text : NULL;
+		case F_CIDR_OUT:
+			return varlena ? encode_cidr_text : NULL;
 		case F_JSONB_OUT:
 			return varlena ? encode_jsonb : NULL;
 		case F_DATE_OUT:

@@ -97,6 +97,10 @@ extern void encode_interval_text(StringInfo out, Datum value,
 extern void encode_interval_binary(StringInfo out, Datum value,
 								   TypeEncoder *encoder);
 
+/* encoder_inet.c */
+extern void encode_inet_text(StringInfo out, Datum value, TypeEncoder *encoder);
+extern void encode_cidr_text(StringInfo out, Datum value, TypeEncoder *encoder);
+
 /* encoder_zone.c */
 extern bool zone_offset(pg_tz *zone, TimestampTz timestamp, int *offset);
 

@@ -37,6 +37,7 @@
 
 #define VALUES_PER_BUFFER	100
 #define TIMED_VALUES		1000
+#define TIMED_ROUNDS		10
 
 PG_FUNCTION_INFO_V1(pgoutput_ext_encode);
 PG_FUNCTION_INFO_V1(pgoutput_ext_encode_by_function);
@@ -205,7 +206,7 @@ pgoutput_ext_check_encoder(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* Nanoseconds of CPU time that each of "count" values takes. */
+/* Nanoseconds of CPU time that a value takes, in the best of some rounds. */
 static double
 time_encoder(TypeEncoder *encoder, const Datum *values, int64 count)
 {
@@ -214,26 +215,33 @@ time_encoder(TypeEncoder *encoder, const Datum *values, int64 count)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller;
 	StringInfoData out;
-	clock_t		start;
-	clock_t		end;
-	int64		i;
+	double		best = 0;
+	int			round;
 
 	initStringInfo(&out);
 	caller = MemoryContextSwitchTo(context);
-	start = clock();
-	for (i = 0; i < count; i++)
+	for (round = 0; round < TIMED_ROUNDS; round++)
 	{
-		encoder->encode(&out, values[i % TIMED_VALUES], encoder);
-		if (i % 16 == 15)
+		clock_t		start = clock();
+		double		elapsed;
+		int64		i;
+
+		for (i = 0; i < count; i++)
 		{
-			out.len = 0;
-			MemoryContextReset(context);
+			encoder->encode(&out, values[i % TIMED_VALUES], encoder);
+			if (i % 16 == 15)	/* the columns of a row */
+			{
+				out.len = 0;
+				MemoryContextReset(context);
+			}
 		}
+		elapsed = (double) (clock() - start) / CLOCKS_PER_SEC;
+		if (round == 0 || elapsed < best)
+			best = elapsed;
 	}
-	end = clock();
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
-	return (double) (end - start) / CLOCKS_PER_SEC * 1e9 / count;
+	return best * 1e9 / count;
 }
 
 Datum
@@ -259,7 +267,7 @@ pgoutput_ext_time_encoder(PG_FUNCTION_ARGS)
 	cached = time_encoder(&encoder, values, count);
 	encoder.encode = encode_by_server;
 	server = time_encoder(&encoder, values, count);
-	PG_RETURN_TEXT_P(cstring_to_text(psprintf("direct %.1f ns, cached function %.1f ns (%.2f), function by OID %.1f ns (%.2f)",
+	PG_RETURN_TEXT_P(cstring_to_text(psprintf("%.1f ns, %.1f ns by a function looked up once (%.2f), %.1f ns as pgoutput (%.2f)",
 											  direct, cached, direct / cached,
 											  server, direct / server)));
 }

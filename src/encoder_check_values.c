@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include <math.h>
+#include <sys/socket.h>
 
 #include "access/detoast.h"
 #include "access/htup_details.h"	/* brings the varlena macros */
@@ -22,6 +23,7 @@
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgrprotos.h"
+#include "utils/inet.h"
 #include "utils/json.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
@@ -434,6 +436,24 @@ any_uuid(RandomState *state)
 	return UUIDPGetDatum(uuid);
 }
 
+/* An address of any kind; the server's encoders mind no bits to the right. */
+static Datum
+any_inet(RandomState *state)
+{
+	bool		ipv6 = !state->common && once_in(state, 4);
+	int			bytes = ipv6 ? 16 : 4;
+	struct varlena *inet = palloc(VARHDRSZ + 2 + bytes);
+	inet_struct *address = (inet_struct *) VARDATA(inet);
+	int			i;
+
+	SET_VARSIZE(inet, VARHDRSZ + 2 + bytes);
+	address->family = ipv6 ? PGSQL_AF_INET6 : PGSQL_AF_INET;
+	address->bits = once_in(state, 2) ? 8 * bytes : below(state, 8 * bytes + 1);
+	for (i = 0; i < bytes; i++)
+		address->ipaddr[i] = random_bits(state) >> below(state, 64);
+	return any_form(state, inet);
+}
+
 static Datum
 any_name(RandomState *state)
 {
@@ -568,6 +588,9 @@ random_value(Oid type, RandomState *state)
 			return any_bytea(state);
 		case UUIDOID:
 			return any_uuid(state);
+		case INETOID:
+		case CIDROID:
+			return any_inet(state);
 		case JSONBOID:
 			return any_jsonb(state);
 		case DATEOID:
