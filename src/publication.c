@@ -16,11 +16,11 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_publication_namespace.h"
 #include "catalog/pg_publication_rel.h"
+#include "replication/slot.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -74,36 +74,71 @@ publication_has_schema(Publication *publication, Oid schema_id)
 }
 
 /*
+ * Are the catalogs to be scanned just as pgoutput scans them?
+ *
+ * While the server decodes a transaction that has not committed, streamed or
+ * prepared, each catalog scan notices if it has aborted meanwhile, and its
+ * changes end there.  They end at the same change as with pgoutput if the same
+ * lists are asked of the catalog caches, always.
+ */
+static bool
+scans_like_pgoutput(PluginState *state)
+{
+	return state->options.streaming != STREAMING_OFF ||
+		state->options.two_phase || MyReplicationSlot->data.two_phase;
+}
+
+/* Is a publication in the list, which is freed? */
+static bool
+publication_listed(Publication *publication, List *list)
+{
+	bool		result = list_member_oid(list, publication->oid);
+
+	list_free(list);
+	return result;
+}
+
+/*
  * Is a relation named by a publication?  With "except", is it excluded from
  * one FOR ALL TABLES?
  */
 static bool
-publication_names_relation(Publication *publication, Oid relid, bool except)
+publication_names_relation(PluginState *state, Publication *publication,
+						   Oid relid, bool except)
 {
-#ifdef HAVE_EXCEPT_TABLES
-	HeapTuple	tuple = SearchSysCache2(PUBLICATIONRELMAP,
-										ObjectIdGetDatum(relid),
-										ObjectIdGetDatum(publication->oid));
-	bool		is_except;
+	HeapTuple	tuple;
+	bool		result = true;
 
+	if (scans_like_pgoutput(state))
+		return publication_listed(publication,
+								  except ? compat_relation_exclusions(relid) :
+								  compat_relation_publications(relid));
+
+	tuple = SearchSysCache2(PUBLICATIONRELMAP, ObjectIdGetDatum(relid),
+							ObjectIdGetDatum(publication->oid));
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	is_except = ((Form_pg_publication_rel) GETSTRUCT(tuple))->prexcept;
-	ReleaseSysCache(tuple);
-	return is_except == except;
-#else
-	return !except &&
-		SearchSysCacheExists2(PUBLICATIONRELMAP, ObjectIdGetDatum(relid),
-							  ObjectIdGetDatum(publication->oid));
+#ifdef HAVE_EXCEPT_TABLES
+	result = ((Form_pg_publication_rel) GETSTRUCT(tuple))->prexcept == except;
 #endif
+	ReleaseSysCache(tuple);
+	return result;
 }
 
 /* Is a relation in a publication, by itself or by its schema? */
 static bool
-publication_has_relation(Publication *publication, Oid relid)
+publication_has_relation(PluginState *state, Publication *publication,
+						 Oid relid)
 {
-	return publication_names_relation(publication, relid, false) ||
-		publication_has_schema(publication, get_rel_namespace(relid));
+	Oid			schema_id;
+
+	if (publication_names_relation(state, publication, relid, false))
+		return true;
+	schema_id = get_rel_namespace(relid);
+	if (scans_like_pgoutput(state))
+		return publication_listed(publication,
+								  compat_schema_publications(schema_id));
+	return publication_has_schema(publication, schema_id);
 }
 
 /*
@@ -112,8 +147,8 @@ publication_has_relation(Publication *publication, Oid relid)
  * far up it is.
  */
 static bool
-publication_publishes(Publication *publication, Oid relid, List *ancestors,
-					  Oid *root, int *level)
+publication_publishes(PluginState *state, Publication *publication, Oid relid,
+					  List *ancestors, Oid *root, int *level)
 {
 	int			height = 0;
 	ListCell   *lc;
@@ -128,21 +163,26 @@ publication_publishes(Publication *publication, Oid relid, List *ancestors,
 			*root = llast_oid(ancestors);
 			*level = list_length(ancestors);
 		}
-		return !publication_names_relation(publication,
-										   OidIsValid(*root) ? *root : relid,
-										   true);
+#ifdef HAVE_EXCEPT_TABLES
+		if (publication_names_relation(state, publication,
+									   OidIsValid(*root) ? *root : relid,
+									   true))
+			return false;
+#endif
+		return true;
 	}
 
 	foreach(lc, ancestors)
 	{
 		height++;
-		if (publication_has_relation(publication, lfirst_oid(lc)))
+		if (publication_has_relation(state, publication, lfirst_oid(lc)))
 		{
 			*root = lfirst_oid(lc);
 			*level = height;
 		}
 	}
-	return OidIsValid(*root) || publication_has_relation(publication, relid);
+	return OidIsValid(*root) ||
+		publication_has_relation(state, publication, relid);
 }
 
 /* Do a publication's changes of partitions go by the ancestor's name? */
@@ -170,23 +210,15 @@ add_actions(PublicationActions *to, const PublicationActions *from)
 	to->pubtruncate |= from->pubtruncate;
 }
 
-/*
- * Looks up what pgoutput looks up when it first sees a relation.
- *
- * While the server decodes a transaction that has not committed, each catalog
- * scan notices if it has aborted meanwhile, and its changes end there.  So that
- * they end at the same change as with pgoutput, the same catalogs are scanned.
- */
-static void
-notice_abort_like_pgoutput(Oid relid)
+/* Does what a publication says of a partition depend on its ancestors? */
+static bool
+asks_for_ancestors(PluginState *state, Publication *publication)
 {
-	Oid			schema_id = get_rel_namespace(relid);
-
-	list_free(compat_relation_publications(relid));
-#ifdef HAVE_PUBLICATION_DETAILS
-	list_free(GetSchemaPublications(schema_id));
+#ifdef HAVE_EXCEPT_TABLES
+	return true;
 #else
-	(void) schema_id;
+	return !publication->alltables || publication->pubviaroot ||
+		announces_root(state, publication);
 #endif
 }
 
@@ -211,13 +243,17 @@ publications_of_relation(PluginState *state, Relation relation,
 	int			announced_level = 0;
 	ListCell   *lc;
 
-	if (TransactionIdIsValid(CheckXidAlive))
-		notice_abort_like_pgoutput(relid);
+	if (scans_like_pgoutput(state))
+	{
+		/* pgoutput looks these up for each relation, needed or not */
+		Oid			schema_id = get_rel_namespace(relid);
+
+		list_free(compat_relation_publications(relid));
+		list_free(compat_schema_publications(schema_id));
+	}
 
 	memset(result, 0, sizeof(*result));
 	result->relid = result->announced = relid;
-	if (relation->rd_rel->relispartition)
-		ancestors = get_partition_ancestors(relid);
 
 	publications_load(state);
 	foreach(lc, state->publications)
@@ -226,7 +262,11 @@ publications_of_relation(PluginState *state, Relation relation,
 		Oid			root;
 		int			level;
 
-		if (!publication_publishes(publication, relid, ancestors, &root, &level))
+		if (relation->rd_rel->relispartition && ancestors == NIL &&
+			asks_for_ancestors(state, publication))
+			ancestors = get_partition_ancestors(relid);
+		if (!publication_publishes(state, publication, relid, ancestors, &root,
+								   &level))
 			continue;
 		if (partitioned && !announces_root(state, publication))
 			continue;
