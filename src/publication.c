@@ -468,6 +468,22 @@ combine_column_lists(const PublishedAs *published, Relation relation,
 }
 #endif
 
+/* Does any publication have a column list, even one that counts as none? */
+static bool
+names_columns(const PublishedAs *published)
+{
+#ifdef HAVE_PUBLICATION_DETAILS
+	ListCell   *lc;
+
+	foreach(lc, published->publications)
+	{
+		if (publication_column_list(lfirst(lc), published->relid))
+			return true;
+	}
+#endif
+	return false;
+}
+
 /*
  * publications_columns
  *		Sets which columns of a relation, the one that changes are published
@@ -485,8 +501,8 @@ publications_columns(const PublishedAs *published, Relation relation,
 	combine_column_lists(published, relation, columns);
 #endif
 
-	if (policy == GENERATED_COLUMNS_STORED && !columns->listed)
-		columns->stored = true;
+	if (policy == GENERATED_COLUMNS_STORED)
+		columns->stored |= !names_columns(published);
 	else if (policy == GENERATED_COLUMNS_NONE)
 	{
 		TupleDesc	desc = RelationGetDescr(relation);
