@@ -104,8 +104,7 @@ check_identity(PluginState *state, RelationPlan *plan, Relation relation,
 {
 	bool		error = state->options.missing_identity == MISSING_IDENTITY_ERROR;
 
-	if (state->options.missing_identity == MISSING_IDENTITY_SKIP ||
-		identity_is_usable(plan, relation, target))
+	if (identity_is_usable(plan, relation, target))
 		return;
 	if (!error && plan->identity_warned)
 		return;
@@ -133,8 +132,7 @@ send_insert(LogicalDecodingContext *ctx, TransactionId xid, Relation target,
 {
 	OutputPluginPrepareWrite(ctx, true);
 	message_change(ctx->out, LOGICAL_REP_MSG_INSERT, xid,
-				   RelationGetRelid(target));
-	appendStringInfoCharMacro(ctx->out, 'N');
+				   RelationGetRelid(target), 'N');
 	tuple_write_new(plugin_state(ctx), tuple, ctx->out, target, false);
 	OutputPluginWrite(ctx, true);
 }
@@ -145,13 +143,13 @@ send_update(LogicalDecodingContext *ctx, TransactionId xid, Relation target,
 {
 	OutputPluginPrepareWrite(ctx, true);
 	message_change(ctx->out, LOGICAL_REP_MSG_UPDATE, xid,
-				   RelationGetRelid(target));
+				   RelationGetRelid(target),
+				   has_old ? old_tuple_kind(target) : 'N');
 	if (has_old)
 	{
-		appendStringInfoCharMacro(ctx->out, old_tuple_kind(target));
 		tuple_write(plugin_state(ctx), tuple, ctx->out, OLD_TUPLE);
+		appendStringInfoCharMacro(ctx->out, 'N');
 	}
-	appendStringInfoCharMacro(ctx->out, 'N');
 	tuple_write_new(plugin_state(ctx), tuple, ctx->out, target, has_old);
 	OutputPluginWrite(ctx, true);
 }
@@ -162,8 +160,7 @@ send_delete(LogicalDecodingContext *ctx, TransactionId xid, Relation target,
 {
 	OutputPluginPrepareWrite(ctx, true);
 	message_change(ctx->out, LOGICAL_REP_MSG_DELETE, xid,
-				   RelationGetRelid(target));
-	appendStringInfoCharMacro(ctx->out, old_tuple_kind(target));
+				   RelationGetRelid(target), old_tuple_kind(target));
 	tuple_write(plugin_state(ctx), tuple, ctx->out, OLD_TUPLE);
 	OutputPluginWrite(ctx, true);
 }
@@ -201,13 +198,17 @@ send_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 		!row_filter_check(state, plan->filter, tuple, old_tuple != NULL,
 						  new_tuple != NULL, &action))
 		return;
-	if (action == REORDER_BUFFER_CHANGE_UPDATE)
-		check_identity(state, plan, relation, target, "UPDATE");
-	else if (action == REORDER_BUFFER_CHANGE_DELETE)
-		check_identity(state, plan, relation, target, "DELETE");
+	if (state->options.missing_identity != MISSING_IDENTITY_SKIP &&
+		action != REORDER_BUFFER_CHANGE_INSERT)
+		check_identity(state, plan, relation, target,
+					   action == REORDER_BUFFER_CHANGE_UPDATE ?
+					   "UPDATE" : "DELETE");
 
-	transaction_send_begin(ctx, txn);
-	transaction_announce(ctx, change->txn, plan, relation);
+	if (!transaction_is_told(state, change->txn, plan))
+	{
+		transaction_send_begin(ctx, txn);
+		transaction_announce(ctx, change->txn, plan, relation);
+	}
 
 	switch (action)
 	{
@@ -252,7 +253,8 @@ change_is_published(PluginState *state, RelationPlan *plan, Relation relation,
 				return false;
 			if (change_old_tuple(change))
 				return true;
-			check_identity(state, plan, relation, target, "DELETE");
+			if (state->options.missing_identity != MISSING_IDENTITY_SKIP)
+				check_identity(state, plan, relation, target, "DELETE");
 			elog(DEBUG1, "didn't send DELETE change because of missing oldtuple");
 			return false;
 		default:
@@ -274,6 +276,14 @@ origin_is_wanted(PluginState *state, ReorderBufferTXN *txn,
 	if (txn && origin == txn->origin_id && transaction_of(txn))
 		return !transaction_of(txn)->origin_excluded;
 	return origin_is_sent(state, origin);
+}
+
+/* Frees what a change has allocated, which most do not. */
+static inline void
+forget_change(PluginState *state)
+{
+	if (!state->change_context->isReset || state->change_context->firstchild)
+		MemoryContextReset(state->change_context);
 }
 
 /*
@@ -303,7 +313,7 @@ change_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relation,
 			RelationClose(target);
 	}
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(state->change_context);
+	forget_change(state);
 }
 
 /*
@@ -345,7 +355,7 @@ truncate_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelations,
 		OutputPluginWrite(ctx, true);
 	}
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(state->change_context);
+	forget_change(state);
 }
 
 /* Is a message with this prefix sent? */

@@ -4,8 +4,8 @@
  *	  Writers of the documented logical replication messages.
  *
  * One function per message, in the order of the chapter "Logical Replication
- * Message Formats"; Insert, Update and Delete share message_change(), their
- * TupleData is written by tuple.c.  Each appends one message to the decoding
+ * Message Formats"; Insert, Update and Delete share message_change() in the
+ * header, their TupleData is written by tuple.c.  Each appends one message to the decoding
  * context's buffer, for a callback in pgoutput_ext.c.  What they allocate is
  * in the per-change or per-transaction memory that they are called in.
  *
@@ -232,14 +232,6 @@ message_type(StringInfo out, TransactionId xid, Oid type_id)
 	write_namespace(out, type->typnamespace);
 	pq_sendstring(out, NameStr(type->typname));
 	ReleaseSysCache(tuple);
-}
-
-/* Insert, Update, Delete: what precedes their tuples */
-void
-message_change(StringInfo out, char type, TransactionId xid, Oid relid)
-{
-	write_type_and_xid(out, type, xid);
-	pq_sendint32(out, relid);
 }
 
 /* Truncate */

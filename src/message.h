@@ -8,6 +8,7 @@
 #ifndef PGOUTPUT_EXT_MESSAGE_H
 #define PGOUTPUT_EXT_MESSAGE_H
 
+#include "libpq/pqformat.h"
 #include "nodes/bitmapset.h"
 #include "utils/rel.h"
 
@@ -34,8 +35,6 @@ extern void message_origin(StringInfo out, const char *name, XLogRecPtr lsn);
 extern void message_relation(StringInfo out, TransactionId xid,
 							 Relation relation, const ColumnSet *columns);
 extern void message_type(StringInfo out, TransactionId xid, Oid type_id);
-extern void message_change(StringInfo out, char type, TransactionId xid,
-						   Oid relid);
 extern void message_truncate(StringInfo out, TransactionId xid, int nrelids,
 							 const Oid *relids, bool cascade,
 							 bool restart_seqs);
@@ -57,6 +56,30 @@ extern void message_rollback_prepared(StringInfo out, ReorderBufferTXN *txn,
 									  TimestampTz prepare_time);
 extern void message_stream_prepare(StringInfo out, ReorderBufferTXN *txn,
 								   XLogRecPtr prepare_lsn);
+
+/* Makes room for "needed" bytes, which are hardly ever missing. */
+static inline void
+message_room(StringInfo out, int needed)
+{
+	if (unlikely(out->len + needed >= out->maxlen))
+		enlargeStringInfo(out, needed);
+}
+
+/*
+ * Insert, Update, Delete: what precedes their first tuple, of the given kind
+ * ('N', 'K' or 'O')
+ */
+static inline void
+message_change(StringInfo out, char type, TransactionId xid, Oid relid,
+			   char kind)
+{
+	message_room(out, sizeof(type) + sizeof(xid) + sizeof(relid) + sizeof(kind));
+	out->data[out->len++] = type;
+	if (TransactionIdIsValid(xid))
+		pq_writeint32(out, xid);
+	pq_writeint32(out, relid);
+	out->data[out->len++] = kind;
+}
 
 extern Bitmapset *relation_identity_columns(Relation relation);
 extern Bitmapset *relation_primary_key_columns(Relation relation);

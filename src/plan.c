@@ -288,6 +288,7 @@ plan_source_columns(TuplePlan *plan, TupleDesc desc)
 {
 	int32		offset = 0;		/* -1 behind a column of variable length */
 
+	plan->nfixed = 0;
 	for (int i = 0; i < plan->nsource; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
@@ -304,8 +305,10 @@ plan_source_columns(TuplePlan *plan, TupleDesc desc)
 		else
 			offset = -1;
 		column->offset = offset;
-		if (offset >= 0)
-			offset = att->attlen > 0 ? offset + att->attlen : -1;
+		if (offset < 0)
+			continue;
+		plan->nfixed++;
+		offset = att->attlen > 0 ? offset + att->attlen : -1;
 	}
 }
 
@@ -530,13 +533,13 @@ plan_columns(PluginState *state, RelationPlan *plan, Relation relation,
 	MemoryContextSwitchTo(old);
 }
 
-/* Opens a relation of the same partition tree, or the relation again. */
+/* Opens a relation by OID, unless it is the one given. */
 static Relation
 open_relative(Relation relation, Oid relid)
 {
 	Relation	result;
 
-	if (relid == RelationGetRelid(relation))
+	if (relation && relid == RelationGetRelid(relation))
 		return relation;
 	result = RelationIdGetRelation(relid);
 	if (!RelationIsValid(result))
@@ -545,15 +548,14 @@ open_relative(Relation relation, Oid relid)
 }
 
 /*
- * plan_open_target
- *		The relation that a plan's changes are announced as.
- *
- * The caller closes it unless it is the relation itself.
+ * plan_open_root
+ *		The relation that a partition's changes are announced as, to be closed
+ *		by the caller.
  */
 Relation
-plan_open_target(const RelationPlan *plan, Relation relation)
+plan_open_root(const RelationPlan *plan)
 {
-	return open_relative(relation, plan->announced_as);
+	return open_relative(NULL, plan->announced_as);
 }
 
 /*

@@ -59,8 +59,19 @@ extern void plans_init(LogicalDecodingContext *ctx);
 extern RelationPlan *plan_build(PluginState *state, Relation relation);
 extern void plan_tuple_build(PluginState *state, RelationPlan *plan,
 							 Relation relation, Relation target);
-extern Relation plan_open_target(const RelationPlan *plan, Relation relation);
+extern Relation plan_open_root(const RelationPlan *plan);
 extern RelationPlan *plan_find(PluginState *state, Oid relid);
+
+/*
+ * The relation that a plan's changes are announced as.  The caller closes it
+ * unless it is the relation itself.
+ */
+static inline Relation
+plan_open_target(const RelationPlan *plan, Relation relation)
+{
+	return likely(plan->announced_as == plan->relid) ? relation :
+		plan_open_root(plan);
+}
 
 /*
  * The plan of a relation, up to date.  Builds it if need be, which reads

@@ -118,13 +118,6 @@ transaction_start(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 	return transaction;
 }
 
-/* The state of a toplevel transaction, of which "txn" may be a part. */
-TransactionState *
-transaction_of(ReorderBufferTXN *txn)
-{
-	return rbtxn_get_toptxn(txn)->output_plugin_private;
-}
-
 /* Frees the state of a transaction that has ended, if it has any. */
 void
 transaction_end(ReorderBufferTXN *txn)

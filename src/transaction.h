@@ -28,11 +28,34 @@ streamed_xid(PluginState *state, ReorderBufferTXN *txn)
 	return state->in_streaming ? txn->xid : InvalidTransactionId;
 }
 
+/* The state of a toplevel transaction, of which "txn" may be a part. */
+static inline TransactionState *
+transaction_of(ReorderBufferTXN *txn)
+{
+	return rbtxn_get_toptxn(txn)->output_plugin_private;
+}
+
+/*
+ * Has the client been told all that has to precede a change in "subtxn"?  If
+ * not, or if nothing is known, ask transaction_send_begin() and
+ * transaction_announce().
+ */
+static inline bool
+transaction_is_told(PluginState *state, ReorderBufferTXN *subtxn,
+					RelationPlan *plan)
+{
+	TransactionState *transaction = transaction_of(subtxn);
+
+	if (transaction == NULL || !transaction->begin_sent || state->metadata)
+		return false;
+	return state->in_streaming ?
+		plan->announced_stream == transaction->stream : plan->announced;
+}
+
 extern TransactionState *transaction_start(LogicalDecodingContext *ctx,
 										   ReorderBufferTXN *txn,
 										   bool streamed);
 extern void transaction_end(ReorderBufferTXN *txn);
-extern TransactionState *transaction_of(ReorderBufferTXN *txn);
 
 extern void transaction_send_begin(LogicalDecodingContext *ctx,
 								   ReorderBufferTXN *txn);

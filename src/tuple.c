@@ -19,6 +19,7 @@
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 
+#include "message.h"
 #include "tuple.h"
 
 /*
@@ -38,6 +39,59 @@ tuples_init(PluginState *state)
 }
 
 /*
+ * Where a column that is not at a fixed offset begins: aligned, unless it is a
+ * varlena with a one-byte header.
+ */
+static inline uint32
+column_start(const SourceColumn *column, const char *data, uint32 offset)
+{
+	if (column->length == -1 && data[offset] != 0)
+		return offset;
+	return TYPEALIGN(column->alignment, offset);
+}
+
+/* Reads columns from "first" on of a tuple without nulls. */
+static void
+read_variable(const TuplePlan *plan, char *data, int first, int natts,
+			  Datum *values)
+{
+	const SourceColumn *column = &plan->source[first];
+	uint32		offset = 0;
+
+	if (first > 0)
+		offset = att_addlength_pointer(column[-1].offset, column[-1].length,
+									   data + column[-1].offset);
+	for (int i = first; i < natts; i++, column++)
+	{
+		offset = column_start(column, data, offset);
+		values[i] = fetch_att(data + offset, column->by_value, column->length);
+		offset = att_addlength_pointer(offset, column->length, data + offset);
+	}
+}
+
+/* Reads all columns of a tuple with nulls. */
+static void
+read_with_nulls(const TuplePlan *plan, char *data, const uint8 *bits,
+				int natts, Datum *values, bool *nulls)
+{
+	const SourceColumn *column = plan->source;
+	uint32		offset = 0;
+
+	for (int i = 0; i < natts; i++, column++)
+	{
+		nulls[i] = att_isnull(i, bits);
+		if (nulls[i])
+		{
+			values[i] = (Datum) 0;
+			continue;
+		}
+		offset = column_start(column, data, offset);
+		values[i] = fetch_att(data + offset, column->by_value, column->length);
+		offset = att_addlength_pointer(offset, column->length, data + offset);
+	}
+}
+
+/*
  * tuple_read
  *		Reads the columns of a heap tuple into the session's arrays, up to the
  *		last that the plan needs.
@@ -50,41 +104,28 @@ tuple_read(PluginState *state, const TuplePlan *plan, Relation relation,
 		   HeapTuple tuple, int which)
 {
 	HeapTupleHeader header = tuple->t_data;
-	bool		has_nulls = HeapTupleHasNulls(tuple);
 	int			natts = Min(HeapTupleHeaderGetNatts(header), plan->nsource);
 	Datum	   *values = state->values[which];
 	bool	   *nulls = state->nulls[which];
 	char	   *data = (char *) header + header->t_hoff;
-	uint32		offset = 0;
-	bool		fixed = true;	/* is each column where all tuples have it? */
-	int			i;
+	const SourceColumn *column = plan->source;
+	int			i = 0;
 
-	for (i = 0; i < natts; i++)
+	if (!HeapTupleHasNulls(tuple))
 	{
-		const SourceColumn *column = &plan->source[i];
+		int			nfixed = Min(natts, plan->nfixed);
 
-		if (has_nulls && att_isnull(i, header->t_bits))
-		{
-			values[i] = (Datum) 0;
-			nulls[i] = true;
-			fixed = false;
-			continue;
-		}
-		nulls[i] = false;
-
-		if (fixed && column->offset >= 0)
-			offset = column->offset;
-		else if (column->length != -1 || data[offset] == 0)
-			offset = TYPEALIGN(column->alignment, offset);
-		/* else a varlena with a one-byte header, which is not aligned */
-
-		values[i] = fetch_att(data + offset, column->by_value, column->length);
-		offset = att_addlength_pointer(offset, column->length, data + offset);
-		if (column->length < 0)
-			fixed = false;
+		memset(nulls, false, natts);
+		for (; i < nfixed; i++, column++)
+			values[i] = fetch_att(data + column->offset, column->by_value,
+								  column->length);
+		if (i < natts)
+			read_variable(plan, data, i, natts, values);
 	}
+	else
+		read_with_nulls(plan, data, header->t_bits, natts, values, nulls);
 
-	for (; i < plan->nsource; i++)
+	for (i = natts; i < plan->nsource; i++)
 		values[i] = getmissingattr(RelationGetDescr(relation), i + 1, &nulls[i]);
 }
 
@@ -96,18 +137,16 @@ is_unchanged_toast(const SentColumn *column, Datum value)
 }
 
 static inline void
-write_value(PluginState *state, const SentColumn *column, StringInfo out,
-			Datum value)
+write_value(const SentColumn *column, StringInfo out, Datum value)
 {
-	TypeEntry  *type = column->type;
+	TypeEncoder *encoder = &column->type->encoder;
 
-	type_check(state, type);
-	type->encoder.encode(out, value, &type->encoder);
+	encoder->encode(out, value, encoder);
 }
 
 static inline void
-write_column(PluginState *state, const SentColumn *column, StringInfo out,
-			 const Datum *values, const bool *nulls)
+write_column(const SentColumn *column, StringInfo out, const Datum *values,
+			 const bool *nulls)
 {
 	int			source = column->source;
 
@@ -116,7 +155,7 @@ write_column(PluginState *state, const SentColumn *column, StringInfo out,
 	else if (is_unchanged_toast(column, values[source]))
 		appendStringInfoCharMacro(out, LOGICALREP_COLUMN_UNCHANGED);
 	else
-		write_value(state, column, out, values[source]);
+		write_value(column, out, values[source]);
 }
 
 /*
@@ -130,9 +169,10 @@ tuple_write(PluginState *state, const TuplePlan *plan, StringInfo out,
 	const Datum *values = state->values[which];
 	const bool *nulls = state->nulls[which];
 
-	pq_sendint16(out, plan->nsent);
+	message_room(out, sizeof(uint16));
+	pq_writeint16(out, plan->nsent);
 	for (int i = 0; i < plan->nsent; i++)
-		write_column(state, &plan->sent[i], out, values, nulls);
+		write_column(&plan->sent[i], out, values, nulls);
 }
 
 /* Does the old tuple carry the value of a column that the new one does not? */
@@ -160,25 +200,16 @@ report_unchanged_toast(Relation target, AttrNumber attnum)
 }
 
 /*
- * tuple_write_new
- *		Writes TupleData of the new tuple of an UPDATE as option
- *		unchanged_toast has it.
- *
- * "has_old" tells whether an old tuple was read.  "target" is the relation
- * announced.
+ * tuple_write_unchanged
+ *		Writes TupleData of the new tuple for tuple_write_new(), where unchanged
+ *		out-of-line values are to be filled in or to raise an error.
  */
 void
-tuple_write_new(PluginState *state, const TuplePlan *plan, StringInfo out,
-				Relation target, bool has_old)
+tuple_write_unchanged(PluginState *state, const TuplePlan *plan,
+					  StringInfo out, Relation target, bool has_old)
 {
 	const Datum *values = state->values[NEW_TUPLE];
 	const bool *nulls = state->nulls[NEW_TUPLE];
-
-	if (state->options.unchanged_toast == UNCHANGED_TOAST_MARKER)
-	{
-		tuple_write(state, plan, out, NEW_TUPLE);
-		return;
-	}
 
 	pq_sendint16(out, plan->nsent);
 	for (int i = 0; i < plan->nsent; i++)
@@ -188,11 +219,11 @@ tuple_write_new(PluginState *state, const TuplePlan *plan, StringInfo out,
 
 		if (source < 0 || nulls[source] ||
 			!is_unchanged_toast(column, values[source]))
-			write_column(state, column, out, values, nulls);
+			write_column(column, out, values, nulls);
 		else if (state->options.unchanged_toast == UNCHANGED_TOAST_ERROR)
 			report_unchanged_toast(target, column->attnum);
 		else if (has_old && old_value_is_logged(state, column))
-			write_value(state, column, out, state->values[OLD_TUPLE][source]);
+			write_value(column, out, state->values[OLD_TUPLE][source]);
 		else
 			appendStringInfoCharMacro(out, LOGICALREP_COLUMN_UNCHANGED);
 	}

@@ -41,6 +41,7 @@ typedef struct TuplePlan
 {
 	TupleDesc	target_desc;	/* only to be compared */
 	int			nsource;		/* columns to read, up to the last one sent */
+	int			nfixed;			/* of these, how many have a fixed offset */
 	int			nsent;
 	SourceColumn *source;
 	SentColumn *sent;
@@ -51,12 +52,28 @@ extern void tuple_read(PluginState *state, const TuplePlan *plan,
 					   Relation relation, HeapTuple tuple, int which);
 extern void tuple_write(PluginState *state, const TuplePlan *plan,
 						StringInfo out, int which);
-extern void tuple_write_new(PluginState *state, const TuplePlan *plan,
-							StringInfo out, Relation target, bool has_old);
+extern void tuple_write_unchanged(PluginState *state, const TuplePlan *plan,
+								  StringInfo out, Relation target,
+								  bool has_old);
 extern bool tuple_is_whole(PluginState *state, const TuplePlan *plan,
 						   bool has_old);
 extern Datum *tuple_take_old_toast(PluginState *state, const TuplePlan *plan);
 extern bool tuple_columns_differ(PluginState *state, const TuplePlan *plan,
 								 Bitmapset *attnums);
+
+/*
+ * Writes TupleData of the new tuple, with unchanged out-of-line values as
+ * option unchanged_toast has them.  "has_old" tells whether an old tuple was
+ * read; "target" is the relation announced.
+ */
+static inline void
+tuple_write_new(PluginState *state, const TuplePlan *plan, StringInfo out,
+				Relation target, bool has_old)
+{
+	if (likely(state->options.unchanged_toast == UNCHANGED_TOAST_MARKER))
+		tuple_write(state, plan, out, NEW_TUPLE);
+	else
+		tuple_write_unchanged(state, plan, out, target, has_old);
+}
 
 #endif							/* PGOUTPUT_EXT_TUPLE_H */

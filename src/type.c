@@ -3,8 +3,8 @@
  * type.c
  *	  Column encoders, shared by type.
  *
- * plan.c asks for a type's entry when it builds a plan, tuple.c has it checked
- * before each value.  Entries live in the session's context and are never
+ * plan.c asks for a type's entry when it builds a plan, tuple.c calls the
+ * encoder for each value.  Entries live in the session's context and are never
  * removed; what a type's function remembers between calls lives in a context
  * of the entry's own.
  *
@@ -25,6 +25,7 @@
 
 #include "type.h"
 
+/* Types whose entries in the server's cache have the same hash value. */
 typedef struct TypeHashEntry
 {
 	uint32		hash;			/* hash key */
@@ -58,6 +59,9 @@ types_init(PluginState *state)
 									   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
+static void encode_unresolved(StringInfo out, Datum value,
+							  TypeEncoder *encoder);
+
 /* Makes an entry known to the invalidation callback. */
 static void
 link_by_hash(PluginState *state, TypeEntry *entry)
@@ -85,6 +89,8 @@ type_entry(PluginState *state, Oid type_id)
 	if (!found)
 	{
 		memset((char *) entry + sizeof(Oid), 0, sizeof(TypeEntry) - sizeof(Oid));
+		entry->state = state;
+		entry->encoder.encode = encode_unresolved;
 		link_by_hash(state, entry);
 	}
 	return entry;
@@ -119,24 +125,40 @@ resolve_function(PluginState *state, TypeEntry *entry, Oid function,
 				  entry->dependent ? entry->context : state->context);
 }
 
+/* Encodes by a function that may have to be looked up again. */
+static void
+encode_dependent(StringInfo out, Datum value, TypeEncoder *encoder)
+{
+	TypeEntry  *entry = (TypeEntry *) encoder;
+
+	if (unlikely(entry->generation != entry->state->type_generation))
+		encode_unresolved(out, value, encoder);
+	else
+		encode_by_function(out, value, encoder);
+}
+
 /*
- * type_resolve
- *		Resolves the encoder of a type as the catalogs have it now.
+ * Looks up the encoder of a type as the catalogs have it now, and encodes a
+ * value.
  *
  * Like pgoutput, sends in binary if asked to and the type has a send
  * function, else as text.  Raises the server's "cache lookup failed" if the
  * type does not exist.
  */
-void
-type_resolve(PluginState *state, TypeEntry *entry)
+static void
+encode_unresolved(StringInfo out, Datum value, TypeEncoder *encoder)
 {
-	TypeEncoder *encoder = &entry->encoder;
+	TypeEntry  *entry = (TypeEntry *) encoder;
+	PluginState *state = entry->state;
 	HeapTuple	tuple;
 	Form_pg_type type;
 	Oid			function;
-	uint64		generation = state->type_generation;
+	EncodeFunction encode;
 
-	entry->valid = false;
+	encoder->encode = encode_unresolved;
+	entry->valid = true;		/* an invalidation from here on clears it */
+	entry->generation = state->type_generation;
+
 	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(encoder->type_id));
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for type %u", encoder->type_id);
@@ -149,25 +171,34 @@ type_resolve(PluginState *state, TypeEntry *entry)
 	if (encoder->binary)
 	{
 		function = type->typsend;
-		encoder->encode = direct_binary_encoder(function, type->typlen,
-												type->typbyval,
-												state->convert);
+		encode = direct_binary_encoder(function, type->typlen, type->typbyval,
+									   state->convert);
 	}
 	else
 	{
 		function = type->typoutput;
-		encoder->encode = direct_text_encoder(function, type->typlen,
-											  type->typbyval, state->convert);
+		encode = direct_text_encoder(function, type->typlen, type->typbyval,
+									 state->convert);
 	}
-
 	resolve_function(state, entry, function,
-					 encoder->encode == NULL && is_nested(type));
-	if (encoder->encode == NULL)
-		encoder->encode = encode_by_function;
+					 encode == NULL && is_nested(type));
 	ReleaseSysCache(tuple);
 
-	entry->generation = generation;
-	entry->valid = true;
+	if (encode == NULL)
+		encode = entry->dependent ? encode_dependent : encode_by_function;
+	if (entry->valid)
+		encoder->encode = encode;
+	if (encode == encode_dependent)
+		encode = encode_by_function;
+	encode(out, value, encoder);
+}
+
+/* Has an entry's encoder looked up before it is used again. */
+static void
+invalidate_entry(TypeEntry *entry)
+{
+	entry->valid = false;
+	entry->encoder.encode = encode_unresolved;
 }
 
 /*
@@ -185,7 +216,7 @@ types_invalidate(PluginState *state, uint32 hash)
 
 		hash_seq_init(&status, state->types);
 		while ((entry = hash_seq_search(&status)) != NULL)
-			entry->valid = false;
+			invalidate_entry(entry);
 	}
 	else
 	{
@@ -194,7 +225,7 @@ types_invalidate(PluginState *state, uint32 hash)
 
 		for (TypeEntry *entry = head ? head->first : NULL; entry;
 			 entry = entry->next)
-			entry->valid = false;
+			invalidate_entry(entry);
 	}
 }
 
