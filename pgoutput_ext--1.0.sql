@@ -95,6 +95,7 @@ CREATE FUNCTION pgoutput_ext_check(
 RETURNS SETOF record
 LANGUAGE sql STABLE COST 10000 ROWS 20
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $check$
 WITH slot AS MATERIALIZED (
 	SELECT s.*, to_jsonb(s) AS j, 'slot ' || quote_ident(s.slot_name) AS title
@@ -112,14 +113,18 @@ WITH slot AS MATERIALIZED (
 		   'publication ' || quote_ident(p.pubname) AS title
 	FROM pg_publication p
 	WHERE publication_names IS NULL OR p.pubname = ANY (publication_names)
+), publication_table AS MATERIALIZED (
+	SELECT t.pubname, t.schemaname, t.tablename, to_jsonb(t) -> 'attnames' AS attnames
+	FROM pg_publication_tables t
+	WHERE publication_names IS NULL OR t.pubname = ANY (publication_names)
 ), published AS MATERIALIZED (
 	-- tables as the publications name them
 	SELECT p.pubname, p.pubupdate, p.pubdelete, p.pubviaroot, p.may_publish_generated,
 		   c.oid AS relid, c.relkind, c.relispartition,
 		   'table ' || c.oid::regclass AS title,
-		   to_jsonb(t) -> 'attnames' AS attnames
+		   t.attnames
 	FROM publication p
-		 JOIN pg_publication_tables t ON t.pubname = p.pubname
+		 JOIN publication_table t ON t.pubname = p.pubname
 		 JOIN pg_namespace n ON n.nspname = t.schemaname
 		 JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = t.tablename
 ), leaf AS MATERIALIZED (
