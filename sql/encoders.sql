@@ -122,6 +122,9 @@ FROM generate_series(1, 1000) i;
 SELECT kind_and_bytes(v), kind_and_bytes(v, true)
 FROM unnest('{2000-01-01,1999-12-31,0001-01-01,0001-12-31 BC,4714-11-24 BC,
 	9999-12-31,10000-01-01,5874897-12-31,infinity,-infinity}'::date[]) v;
+-- every day of the 400 years after which the calendar repeats
+SELECT count(*), count(*) FILTER (WHERE encode_direct(d, false) <> encode_by_function(d, false)) AS different
+FROM (SELECT date '1900-01-01' + i FROM generate_series(0, 146097) i) days(d);
 SELECT kind_and_bytes(v), kind_and_bytes(v, true)
 FROM unnest('{2000-01-01 00:00:00,1999-12-31 23:59:59.999999,2024-02-29 12:34:56.7,
 	0001-01-01 00:00:00 BC,4714-11-24 00:00:00 BC,294276-12-31 23:59:59.999999,

@@ -149,6 +149,39 @@ put_4_digits(char *p, uint32 number)
 	return put_2_digits(p + 2, number % 100);
 }
 
+/* Writes a number below 10000 without leading zeroes. */
+static inline char *
+put_up_to_4_digits(char *p, uint32 number)
+{
+	if (number >= 1000)
+		return put_4_digits(p, number);
+	if (number >= 100)
+	{
+		*p++ = '0' + number / 100;
+		return put_2_digits(p, number % 100);
+	}
+	if (number >= 10)
+		return put_2_digits(p, number);
+	*p++ = '0' + number;
+	return p;
+}
+
+/* Writes a number of at most ten digits without leading zeroes. */
+static inline char *
+put_uint32(char *p, uint32 number)
+{
+	if (number < 10000)
+		return put_up_to_4_digits(p, number);
+	if (number < 100000000)
+		p = put_up_to_4_digits(p, number / 10000);
+	else
+	{
+		p = put_up_to_4_digits(p, number / 100000000);
+		p = put_4_digits(p, number / 10000 % 10000);
+	}
+	return put_4_digits(p, number % 10000);
+}
+
 /* The bytes of a short, plain or TOASTed (but not on disk) varlena. */
 static inline struct varlena *
 unpacked_varlena(Datum value)

@@ -18,7 +18,6 @@
 #include "encoder_bytes.h"
 #include "miscadmin.h"
 #include "replication/logicalproto.h"
-#include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/datetime.h"
 #include "utils/timestamp.h"
@@ -34,6 +33,35 @@ put_string(char *p, const char *string)
 
 	memcpy(p, string, len);
 	return p + len;
+}
+
+/*
+ * The year (1 BC is 0), month and day of a Julian day number, not negative.
+ *
+ * Years are counted from March, so that the leap day comes last and months
+ * follow a pattern of 153 days in five of them, and from 4800 years before
+ * Christ, a multiple of the 400 years after which the calendar repeats, so
+ * that everything is positive.
+ */
+static inline void
+calendar_day(uint32 julian, int *year, int *month, int *day)
+{
+	const uint32 days_of_cycle = 146097;	/* 400 years */
+	const uint32 start = 12 * 146097 - 1721120; /* of 1 March 4801 BC, before
+												 * day 0 */
+	uint32		days = julian + start;
+	uint32		cycle = days / days_of_cycle;
+	uint32		day_of_cycle = days % days_of_cycle;
+	uint32		year_of_cycle = (day_of_cycle - day_of_cycle / 1460 +
+								 day_of_cycle / 36524 -
+								 day_of_cycle / 146096) / 365;
+	uint32		day_of_year = day_of_cycle -
+		(365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
+	uint32		month_from_march = (5 * day_of_year + 2) / 153;
+
+	*day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+	*month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
+	*year = (int) (cycle * 400 + year_of_cycle) - 4800 + (*month <= 2);
 }
 
 /*
@@ -58,7 +86,7 @@ put_day(char *p, int julian, bool *before_christ)
 		return p + DATE_LENGTH;
 	}
 
-	j2date(julian, &year, &month, &day);
+	calendar_day(julian, &year, &month, &day);
 	*before_christ = year <= 0;
 	if (year <= 0)
 		year = 1 - year;		/* 1 BC is the year 0 */
@@ -66,7 +94,7 @@ put_day(char *p, int julian, bool *before_christ)
 	if (year < 10000)
 		p = put_4_digits(p, year);
 	else
-		p += pg_ultoa_n(year, p);
+		p = put_uint32(p, year);
 	*p++ = '-';
 	p = put_2_digits(p, month);
 	*p++ = '-';
@@ -92,7 +120,7 @@ put_time(char *p, int64 time)
 	if (hours < 100)
 		p = put_2_digits(p, hours);
 	else
-		p += pg_ultoa_n(hours, p);
+		p = put_uint32(p, hours);
 	*p++ = ':';
 	seconds -= hours * SECS_PER_HOUR;
 	minutes = seconds / SECS_PER_MINUTE;
@@ -124,7 +152,7 @@ put_offset(char *p, int offset)
 	if (hours < 100)
 		p = put_2_digits(p, hours);
 	else
-		p += pg_ultoa_n(hours, p);
+		p = put_uint32(p, hours);
 	seconds -= hours * SECS_PER_HOUR;
 	if (seconds != 0)
 	{
@@ -328,7 +356,9 @@ put_interval_part(char *p, int value, const char *unit, int *sign)
 		*p++ = ' ';
 	if (*sign < 0 && value > 0)
 		*p++ = '+';
-	p += pg_ltoa(value, p);
+	if (value < 0)
+		*p++ = '-';
+	p = put_uint32(p, abs(value));
 	*p++ = ' ';
 	p = put_string(p, unit);
 	if (value != 1)

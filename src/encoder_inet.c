@@ -15,7 +15,6 @@
 
 #include "encoder_bytes.h"
 #include "replication/logicalproto.h"
-#include "utils/builtins.h"
 #include "utils/inet.h"
 
 #define IPV4_BYTES			4
@@ -39,12 +38,12 @@ encode_ipv4(StringInfo out, Datum value, bool is_cidr)
 	{
 		if (i > 0)
 			*p++ = '.';
-		p += pg_ultoa_n(address->ipaddr[i], p);
+		p = put_up_to_4_digits(p, address->ipaddr[i]);
 	}
 	if (is_cidr || address->bits != IPV4_BITS)
 	{
 		*p++ = '/';
-		p += pg_ultoa_n(address->bits, p);
+		p = put_up_to_4_digits(p, address->bits);
 	}
 	value_end(out, p);
 	return true;

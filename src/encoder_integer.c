@@ -12,42 +12,89 @@
 
 #include "encoder_bytes.h"
 #include "replication/logicalproto.h"
-#include "utils/builtins.h"
+
+#define INT4_TEXT_LENGTH	11	/* of -2147483648 */
+#define INT8_TEXT_LENGTH	20	/* of -9223372036854775808 */
+
+static inline char *
+put_int32(char *p, int32 number)
+{
+	uint32		magnitude = number;
+
+	if (number < 0)
+	{
+		*p++ = '-';
+		magnitude = 0 - magnitude;
+	}
+	return put_uint32(p, magnitude);
+}
+
+/* Writes a number below a hundred million as eight digits. */
+static inline char *
+put_8_digits(char *p, uint32 number)
+{
+	p = put_4_digits(p, number / 10000);
+	return put_4_digits(p, number % 10000);
+}
 
 /* as int2out */
 void
 encode_int2_text(StringInfo out, Datum value, TypeEncoder *encoder)
 {
-	char	   *p = value_begin(out, LOGICALREP_COLUMN_TEXT, 12);
+	char	   *p = value_begin(out, LOGICALREP_COLUMN_TEXT, INT4_TEXT_LENGTH);
 
-	value_end(out, p + pg_ltoa(DatumGetInt16(value), p));
+	value_end(out, put_int32(p, DatumGetInt16(value)));
 }
 
 /* as int4out */
 void
 encode_int4_text(StringInfo out, Datum value, TypeEncoder *encoder)
 {
-	char	   *p = value_begin(out, LOGICALREP_COLUMN_TEXT, 12);
+	char	   *p = value_begin(out, LOGICALREP_COLUMN_TEXT, INT4_TEXT_LENGTH);
 
-	value_end(out, p + pg_ltoa(DatumGetInt32(value), p));
+	value_end(out, put_int32(p, DatumGetInt32(value)));
 }
 
 /* as int8out */
 void
 encode_int8_text(StringInfo out, Datum value, TypeEncoder *encoder)
 {
-	char	   *p = value_begin(out, LOGICALREP_COLUMN_TEXT, MAXINT8LEN + 1);
+	const uint64 hundred_million = 100000000;
+	int64		number = DatumGetInt64(value);
+	uint64		magnitude = number;
+	char	   *p = value_begin(out, LOGICALREP_COLUMN_TEXT, INT8_TEXT_LENGTH);
 
-	value_end(out, p + pg_lltoa(DatumGetInt64(value), p));
+	if (number < 0)
+	{
+		*p++ = '-';
+		magnitude = 0 - magnitude;
+	}
+
+	if (magnitude <= PG_UINT32_MAX)
+		p = put_uint32(p, magnitude);
+	else
+	{
+		uint64		upper = magnitude / hundred_million;
+
+		if (upper <= PG_UINT32_MAX)
+			p = put_uint32(p, upper);
+		else
+		{
+			p = put_uint32(p, upper / hundred_million);
+			p = put_8_digits(p, upper % hundred_million);
+		}
+		p = put_8_digits(p, magnitude % hundred_million);
+	}
+	value_end(out, p);
 }
 
 /* as oidout */
 void
 encode_oid_text(StringInfo out, Datum value, TypeEncoder *encoder)
 {
-	char	   *p = value_begin(out, LOGICALREP_COLUMN_TEXT, 12);
+	char	   *p = value_begin(out, LOGICALREP_COLUMN_TEXT, INT4_TEXT_LENGTH);
 
-	value_end(out, p + pg_ultoa_n(DatumGetObjectId(value), p));
+	value_end(out, put_uint32(p, DatumGetObjectId(value)));
 }
 
 /* as boolout */

@@ -102,23 +102,6 @@ digit_at(const StoredNumeric *numeric, int i)
 	return likely(digit < BASE) ? digit : digit % BASE;
 }
 
-/* Writes a number below BASE without leading zeroes. */
-static inline char *
-put_first_digit(char *p, uint32 digit)
-{
-	if (digit >= 1000)
-		return put_4_digits(p, digit);
-	if (digit >= 100)
-	{
-		*p++ = '0' + digit / 100;
-		return put_2_digits(p, digit % 100);
-	}
-	if (digit >= 10)
-		return put_2_digits(p, digit);
-	*p++ = '0' + digit;
-	return p;
-}
-
 /* Writes a number that is no special value. */
 static inline char *
 put_finite(char *p, const StoredNumeric *numeric)
@@ -135,7 +118,7 @@ put_finite(char *p, const StoredNumeric *numeric)
 	}
 	else
 	{
-		p = put_first_digit(p, digit_at(numeric, i));
+		p = put_up_to_4_digits(p, digit_at(numeric, i));
 		for (i = 1; i <= numeric->weight; i++)
 			p = put_4_digits(p, digit_at(numeric, i));
 	}

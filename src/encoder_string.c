@@ -11,11 +11,17 @@
  */
 #include "postgres.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "encoder_bytes.h"
 #include "mb/pg_wchar.h"
 #include "replication/logicalproto.h"
 #include "utils/bytea.h"
 #include "utils/uuid.h"
+
+#define UUID_TEXT_LENGTH	36
 
 /*
  * Appends a whole value.  If there is no room yet, it is made for the header
@@ -144,13 +150,41 @@ encode_name(StringInfo out, Datum value, TypeEncoder *encoder)
 		append_value(out, kind, name, strlen(name));
 }
 
+#ifdef __SSE2__
+/* The hexadecimal digits of sixteen numbers below 16. */
+static inline __m128i
+hex_digits(__m128i numbers)
+{
+	__m128i		letters = _mm_cmpgt_epi8(numbers, _mm_set1_epi8(9));
+
+	return _mm_add_epi8(_mm_add_epi8(numbers, _mm_set1_epi8('0')),
+						_mm_and_si128(letters,
+									  _mm_set1_epi8('a' - '0' - 10)));
+}
+#endif
+
 /* Writes bytes as two hexadecimal digits each. */
-static char *
+static inline char *
 put_hex(char *p, const unsigned char *bytes, int len)
 {
-	int			i;
+	int			i = 0;
 
-	for (i = 0; i < len; i++)
+#ifdef __SSE2__
+	const __m128i low_bits = _mm_set1_epi8(0x0F);
+
+	for (; i + 16 <= len; i += 16)
+	{
+		__m128i		chunk = _mm_loadu_si128((const __m128i *) (bytes + i));
+		__m128i		upper = _mm_and_si128(_mm_srli_epi16(chunk, 4), low_bits);
+		__m128i		lower = _mm_and_si128(chunk, low_bits);
+
+		_mm_storeu_si128((__m128i *) (p + 2 * i),
+						 hex_digits(_mm_unpacklo_epi8(upper, lower)));
+		_mm_storeu_si128((__m128i *) (p + 2 * i + 16),
+						 hex_digits(_mm_unpackhi_epi8(upper, lower)));
+	}
+#endif
+	for (; i < len; i++)
 		memcpy(p + 2 * i, hex_pairs + 2 * bytes[i], 2);
 	return p + 2 * len;
 }
@@ -187,19 +221,20 @@ encode_bytea_text(StringInfo out, Datum value, TypeEncoder *encoder)
 void
 encode_uuid_text(StringInfo out, Datum value, TypeEncoder *encoder)
 {
-	const unsigned char *bytes = DatumGetUUIDP(value)->data;
-	char	   *p = value_begin(out, LOGICALREP_COLUMN_TEXT, 2 * UUID_LEN + 4);
+	char		digits[2 * UUID_LEN];
+	char	   *p = value_begin(out, LOGICALREP_COLUMN_TEXT, UUID_TEXT_LENGTH);
 
-	p = put_hex(p, bytes, 4);
-	*p++ = '-';
-	p = put_hex(p, bytes + 4, 2);
-	*p++ = '-';
-	p = put_hex(p, bytes + 6, 2);
-	*p++ = '-';
-	p = put_hex(p, bytes + 8, 2);
-	*p++ = '-';
-	p = put_hex(p, bytes + 10, 6);
-	value_end(out, p);
+	put_hex(digits, DatumGetUUIDP(value)->data, UUID_LEN);
+	memcpy(p, digits, 8);
+	p[8] = '-';
+	memcpy(p + 9, digits + 8, 4);
+	p[13] = '-';
+	memcpy(p + 14, digits + 12, 4);
+	p[18] = '-';
+	memcpy(p + 19, digits + 16, 4);
+	p[23] = '-';
+	memcpy(p + 24, digits + 20, 12);
+	value_end(out, p + UUID_TEXT_LENGTH);
 }
 
 /* as uuid_send */
