@@ -216,7 +216,7 @@ static Timestamp
 any_timestamp(RandomState *state)
 {
 	static const int64 units[] = {1, 1, 1000, USECS_PER_SEC, 10000,
-		USECS_PER_MINUTE, USECS_PER_HOUR, USECS_PER_DAY};
+	USECS_PER_MINUTE, USECS_PER_HOUR, USECS_PER_DAY};
 	const int64 year = INT64CONST(31556952) * USECS_PER_SEC;
 	int64		unit = units[below(state, lengthof(units))];
 	Timestamp	timestamp;

@@ -56,7 +56,7 @@ calendar_day(uint32 julian, int *year, int *month, int *day)
 								 day_of_cycle / 36524 -
 								 day_of_cycle / 146096) / 365;
 	uint32		day_of_year = day_of_cycle -
-		(365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
+	(365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
 	uint32		month_from_march = (5 * day_of_year + 2) / 153;
 
 	*day = day_of_year - (153 * month_from_march + 2) / 5 + 1;

@@ -142,7 +142,7 @@ encode_name(StringInfo out, Datum value, TypeEncoder *encoder)
 {
 	char	   *name = NameStr(*DatumGetName(value));
 	char		kind = encoder->binary ? LOGICALREP_COLUMN_BINARY :
-		LOGICALREP_COLUMN_TEXT;
+	LOGICALREP_COLUMN_TEXT;
 
 	if (encoder->convert)
 		append_converted(out, kind, name, strlen(name));
@@ -170,7 +170,7 @@ put_hex(char *p, const unsigned char *bytes, int len)
 	int			i = 0;
 
 #ifdef __SSE2__
-	const __m128i low_bits = _mm_set1_epi8(0x0F);
+	const		__m128i low_bits = _mm_set1_epi8(0x0F);
 
 	for (; i + 16 <= len; i += 16)
 	{
