@@ -122,6 +122,17 @@ SELECT type, name, parts FROM changes ORDER BY n;
 SELECT type, content = expected((content->>'id')::oid::regtype) AS right
 FROM messages('metadata_type', 'publication_names', 'metadata_type_changes', 'type_metadata', 'on') WHERE content->>'name' = 'temper';
 
+-- A schema's name is part of it, too.
+CREATE SCHEMA metadata_type_moved;
+ALTER TYPE temper SET SCHEMA metadata_type_moved;
+INSERT INTO enums VALUES (14);
+ALTER SCHEMA metadata_type_moved RENAME TO metadata_type_renamed;
+INSERT INTO enums VALUES (15);
+SELECT content->>'schema' AS schema
+FROM messages('metadata_type', 'publication_names', 'metadata_type_changes', 'type_metadata', 'on') WHERE content->>'name' = 'temper';
+ALTER TYPE metadata_type_renamed.temper SET SCHEMA metadata_type;
+DROP SCHEMA metadata_type_renamed;
+
 -- A key, and a partition sent as its root.
 SELECT count(*) FROM pg_logical_slot_get_binary_changes('metadata_type', NULL, NULL, 'proto_version', '1', 'publication_names', 'metadata_type');
 CREATE TABLE root (m temper PRIMARY KEY) PARTITION BY LIST (m);

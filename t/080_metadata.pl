@@ -190,6 +190,21 @@ my ($behind) = grep { $messages[$_]{type} eq 'c' } 0 .. $#messages;
 is(outline(@messages[ 0 .. 6 ]), "B M:transaction M:publications $announced", 'the whole at first');
 is(outline(@messages[ $behind + 1 .. $#messages ]), 'B M:transaction I C', 'nothing of it behind the commit that the client knows');
 
+# A stream that was told before a change and commits behind it: the client has
+# the older last, and is told again.
+create_slot('overtaken');
+$other->begin_work;
+insert_many($other);
+$dbh->do(q{ALTER TYPE mood ADD VALUE 'seven'});
+insert_one($dbh);
+$other->commit;
+insert_one($dbh);
+insert_one($dbh);
+
+@messages = stream('overtaken', %streaming);
+is_deeply([ map { $_->[-1] } @{ labels(@messages) } ], [qw(six seven seven)], 'what the client was told last is older: told again')
+  or diag(outline(@messages));
+
 # ---- prepared transactions
 
 create_slot('prepared', 1);
