@@ -178,26 +178,6 @@ compat_full_list_length(Relation relation)
 #endif
 }
 
-/*
- * The publications that name a relation, that exclude it and that hold a
- * schema, in new lists.
- */
-#if PG_VERSION_NUM >= 190000
-#define compat_relation_publications(relid) \
-	GetRelationIncludedPublications(relid)
-#define compat_relation_exclusions(relid) \
-	GetRelationExcludedPublications(relid)
-#else
-#define compat_relation_publications(relid)	GetRelationPublications(relid)
-#define compat_relation_exclusions(relid)	((void) (relid), NIL)
-#endif
-#ifdef HAVE_PUBLICATION_DETAILS
-#define compat_schema_publications(schema_id) \
-	GetSchemaPublications(schema_id)
-#else
-#define compat_schema_publications(schema_id)	((void) (schema_id), NIL)
-#endif
-
 /* May the slot's client be sent prepared transactions as such? */
 static inline void
 compat_allow_two_phase(LogicalDecodingContext *ctx, bool allow)

@@ -98,16 +98,24 @@ publication_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
 	}
 }
 
-#ifndef HAVE_RELSYNC_INVALIDATION
 static void
 publication_map_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
 {
 	dlist_iter	iter;
 
 	dlist_foreach(iter, &sessions)
-		dlist_container(PluginState, node, iter.cur)->generation++;
-}
+	{
+		PluginState *state = dlist_container(PluginState, node, iter.cur);
+
+		if (cache_id == PUBLICATIONRELMAP)
+			state->relation_map_generation++;
+		else
+			state->schema_map_generation++;
+#ifndef HAVE_RELSYNC_INVALIDATION
+		state->generation++;
 #endif
+	}
+}
 
 static void
 namespace_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
@@ -159,13 +167,12 @@ register_callbacks(void)
 								  (Datum) 0);
 #ifdef HAVE_RELSYNC_INVALIDATION
 	CacheRegisterRelSyncCallback(relation_invalidated, (Datum) 0);
-#else
+#endif
 	CacheRegisterSyscacheCallback(PUBLICATIONRELMAP, publication_map_changed,
 								  (Datum) 0);
 #ifdef HAVE_PUBLICATION_DETAILS
 	CacheRegisterSyscacheCallback(PUBLICATIONNAMESPACEMAP,
 								  publication_map_changed, (Datum) 0);
-#endif
 #endif
 	CacheRegisterSyscacheCallback(NAMESPACEOID, namespace_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(TYPEOID, type_changed, (Datum) 0);

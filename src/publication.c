@@ -16,11 +16,14 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
+#include "access/xact.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_publication_namespace.h"
 #include "catalog/pg_publication_rel.h"
 #include "replication/slot.h"
+#include "storage/procarray.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -73,29 +76,84 @@ publication_has_schema(Publication *publication, Oid schema_id)
 #endif
 }
 
+/* A list of publications that pgoutput would have in the catalog cache. */
+typedef struct ListedObject
+{
+	Oid			id;				/* hash key: relation or schema */
+	uint64		generation;		/* of the catalog when it was listed */
+} ListedObject;
+
 /*
- * Are the catalogs to be scanned just as pgoutput scans them?
- *
- * While the server decodes a transaction that has not committed, streamed or
- * prepared, each catalog scan notices if it has aborted meanwhile, and its
- * changes end there.  They end at the same change as with pgoutput if the same
- * lists are asked of the catalog caches, always.
+ * Can a transaction abort while the session decodes it, since it is streamed
+ * or prepared?
  */
 static bool
-scans_like_pgoutput(PluginState *state)
+session_watches_aborts(PluginState *state)
 {
 	return state->options.streaming != STREAMING_OFF ||
 		state->options.two_phase || MyReplicationSlot->data.two_phase;
 }
 
-/* Is a publication in the list, which is freed? */
-static bool
-publication_listed(Publication *publication, List *list)
+/*
+ * Notices the abort of the transaction that is being decoded where pgoutput
+ * would.
+ *
+ * The server ends the changes of a transaction that has aborted meanwhile at
+ * the first catalog scan.  pgoutput lists the publications of relations and
+ * schemas, which scans a catalog unless the cache has the list, and the cache
+ * drops all lists of a catalog with each change of it.  Here publications are
+ * asked for by key, so it is remembered which lists pgoutput would have, and
+ * for those that it would not, the server's check is made in its place.
+ */
+static void
+notice_abort_by_list(PluginState *state, HTAB **listed, Oid id,
+					 uint64 generation)
 {
-	bool		result = list_member_oid(list, publication->oid);
+	ListedObject *object;
+	bool		found;
 
-	list_free(list);
-	return result;
+	if (!session_watches_aborts(state))
+		return;
+
+	if (*listed == NULL)
+	{
+		HASHCTL		ctl;
+
+		ctl.keysize = sizeof(Oid);
+		ctl.entrysize = sizeof(ListedObject);
+		ctl.hcxt = state->context;
+		*listed = hash_create("pgoutput_ext listed", 64, &ctl,
+							  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	}
+	object = hash_search(*listed, &id, HASH_FIND, NULL);
+	if (object && object->generation == generation)
+		return;
+
+	if (TransactionIdIsValid(CheckXidAlive) &&
+		!TransactionIdIsInProgress(CheckXidAlive) &&
+		!TransactionIdDidCommit(CheckXidAlive))
+		ereport(ERROR,
+				(errcode(ERRCODE_TRANSACTION_ROLLBACK),
+				 errmsg("transaction aborted during system catalog scan")));
+
+	object = hash_search(*listed, &id, HASH_ENTER, &found);
+	object->generation = generation;
+}
+
+static void
+notice_abort_by_relation(PluginState *state, Oid relid)
+{
+	notice_abort_by_list(state, &state->listed_relations, relid,
+						 state->relation_map_generation);
+}
+
+static void
+notice_abort_by_schema(PluginState *state, Oid schema_id)
+{
+#ifdef HAVE_PUBLICATION_DETAILS
+	notice_abort_by_list(state, &state->listed_schemas, schema_id,
+						 state->schema_map_generation);
+#endif
 }
 
 /*
@@ -109,11 +167,7 @@ publication_names_relation(PluginState *state, Publication *publication,
 	HeapTuple	tuple;
 	bool		result = true;
 
-	if (scans_like_pgoutput(state))
-		return publication_listed(publication,
-								  except ? compat_relation_exclusions(relid) :
-								  compat_relation_publications(relid));
-
+	notice_abort_by_relation(state, relid);
 	tuple = SearchSysCache2(PUBLICATIONRELMAP, ObjectIdGetDatum(relid),
 							ObjectIdGetDatum(publication->oid));
 	if (!HeapTupleIsValid(tuple))
@@ -135,9 +189,7 @@ publication_has_relation(PluginState *state, Publication *publication,
 	if (publication_names_relation(state, publication, relid, false))
 		return true;
 	schema_id = get_rel_namespace(relid);
-	if (scans_like_pgoutput(state))
-		return publication_listed(publication,
-								  compat_schema_publications(schema_id));
+	notice_abort_by_schema(state, schema_id);
 	return publication_has_schema(publication, schema_id);
 }
 
@@ -243,13 +295,13 @@ publications_of_relation(PluginState *state, Relation relation,
 	int			announced_level = 0;
 	ListCell   *lc;
 
-	if (scans_like_pgoutput(state))
+	/* pgoutput looks these up for each relation, needed or not */
+	if (session_watches_aborts(state))
 	{
-		/* pgoutput looks these up for each relation, needed or not */
 		Oid			schema_id = get_rel_namespace(relid);
 
-		list_free(compat_relation_publications(relid));
-		list_free(compat_schema_publications(schema_id));
+		notice_abort_by_relation(state, relid);
+		notice_abort_by_schema(state, schema_id);
 	}
 
 	memset(result, 0, sizeof(*result));
