@@ -485,18 +485,22 @@ rollback_prepared_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 }
 
 /*
- * Stream Prepare.  What the stream was told of relations is not known to
- * outlast it, as with pgoutput.
+ * Stream Prepare.
  */
 static void
 stream_prepare_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 				  XLogRecPtr prepare_lsn)
 {
-	transaction_end(txn);
-	compat_update_progress(ctx, false, &plugin_state(ctx)->changes);
+	PluginState *state = plugin_state(ctx);
+
+	compat_update_progress(ctx, false, &state->changes);
 	OutputPluginPrepareWrite(ctx, true);
 	message_stream_prepare(ctx->out, txn, prepare_lsn);
 	OutputPluginWrite(ctx, true);
+
+	if (compat_prepared_stream_tells())
+		stream_committed(state, txn);
+	transaction_end(txn);
 }
 #endif							/* HAVE_TWO_PHASE_OPTION */
 

@@ -18,6 +18,7 @@
 #include "replication/logicalproto.h"
 #include "replication/origin.h"
 #include "replication/reorderbuffer.h"
+#include "utils/guc.h"
 #include "utils/rel.h"
 
 #if PG_VERSION_NUM < 140000
@@ -184,6 +185,26 @@ compat_allow_two_phase(LogicalDecodingContext *ctx, bool allow)
 {
 #ifdef HAVE_TWO_PHASE_OPTION
 	ctx->twophase_opt_given = allow;
+#endif
+}
+
+/*
+ * Does what a streamed transaction was told count when it is prepared, as it
+ * does when it is committed?  So it is from 19 on, and in the last minor
+ * releases before; which one runs is known only at run time.
+ */
+static inline bool
+compat_prepared_stream_tells(void)
+{
+#if PG_VERSION_NUM >= 190000
+	return true;
+#else
+	int			version = atoi(GetConfigOption("server_version_num", false, false));
+	int			since = PG_VERSION_NUM >= 180000 ? 180007 :
+		PG_VERSION_NUM >= 170000 ? 170012 :
+		PG_VERSION_NUM >= 160000 ? 160016 : 150020;
+
+	return version >= since;
 #endif
 }
 
