@@ -58,7 +58,7 @@ startup_cb(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init)
 	}
 
 	state->context = AllocSetContextCreate(ctx->context, "pgoutput_ext session",
-										   ALLOCSET_DEFAULT_SIZES);
+										   ALLOCSET_START_SMALL_SIZES);
 	state->change_context = AllocSetContextCreate(state->context,
 												  "pgoutput_ext change",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -68,7 +68,6 @@ startup_cb(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init)
 	MemoryContextSwitchTo(state->context);
 	options_parse(ctx->output_plugin_options, &state->options);
 	options_check_protocol(ctx, &state->options);
-	tuples_init(state);
 	types_init(state);
 	plans_init(ctx);
 	metadata_init(state);

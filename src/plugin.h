@@ -54,8 +54,7 @@ typedef struct PluginState
 
 	/* type.c */
 	bool		convert;		/* text is converted for the client */
-	HTAB	   *types;			/* TypeEntry by OID */
-	HTAB	   *types_by_hash;	/* the same by hash value of pg_type's cache */
+	HTAB	   *types;			/* TypeEntry by hash value of pg_type's cache */
 	uint64		type_generation;	/* counts changes of any type or function */
 
 	/* transaction.c */
@@ -64,6 +63,7 @@ typedef struct PluginState
 	struct Metadata *metadata;	/* NULL unless the client asked for any */
 
 	/* tuple.c: the columns of the new and of the old tuple */
+	int			max_columns;
 	Datum	   *values[2];
 	bool	   *nulls[2];
 } PluginState;

@@ -23,18 +23,26 @@
 #include "tuple.h"
 
 /*
- * tuples_init
- *		Makes a session's arrays of column values, in its context.
+ * tuples_make_room
+ *		Makes the session's arrays long enough for tuples of "ncolumns".
  */
 void
-tuples_init(PluginState *state)
+tuples_make_room(PluginState *state, int ncolumns)
 {
+	if (ncolumns < state->max_columns)
+		return;
+	state->max_columns = Max(ncolumns + 1, 2 * state->max_columns);
 	for (int i = OLD_TUPLE; i <= NEW_TUPLE; i++)
 	{
+		if (state->values[i])
+		{
+			pfree(state->values[i]);
+			pfree(state->nulls[i]);
+		}
 		state->values[i] = MemoryContextAlloc(state->context,
-											  MaxHeapAttributeNumber * sizeof(Datum));
+											  state->max_columns * sizeof(Datum));
 		state->nulls[i] = MemoryContextAlloc(state->context,
-											 MaxHeapAttributeNumber * sizeof(bool));
+											 state->max_columns * sizeof(bool));
 	}
 }
 

@@ -47,7 +47,7 @@ typedef struct TuplePlan
 	SentColumn *sent;
 } TuplePlan;
 
-extern void tuples_init(PluginState *state);
+extern void tuples_make_room(PluginState *state, int ncolumns);
 extern void tuple_read(PluginState *state, const TuplePlan *plan,
 					   Relation relation, HeapTuple tuple, int which);
 extern void tuple_write(PluginState *state, const TuplePlan *plan,

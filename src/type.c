@@ -26,11 +26,14 @@
 #include "type.h"
 
 /* Types whose entries in the server's cache have the same hash value. */
-typedef struct TypeHashEntry
+typedef struct TypeChain
 {
 	uint32		hash;			/* hash key */
 	TypeEntry  *first;
-} TypeHashEntry;
+} TypeChain;
+
+static void encode_unresolved(StringInfo out, Datum value,
+							  TypeEncoder *encoder);
 
 /*
  * types_init
@@ -47,52 +50,42 @@ types_init(PluginState *state)
 
 	state->convert = client != GetDatabaseEncoding() && client != PG_SQL_ASCII;
 
-	ctl.keysize = sizeof(Oid);
-	ctl.entrysize = sizeof(TypeEntry);
+	ctl.keysize = sizeof(uint32);
+	ctl.entrysize = sizeof(TypeChain);
 	ctl.hcxt = state->context;
 	state->types = hash_create("pgoutput_ext types", 64, &ctl,
 							   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-
-	ctl.keysize = sizeof(uint32);
-	ctl.entrysize = sizeof(TypeHashEntry);
-	state->types_by_hash = hash_create("pgoutput_ext types by hash", 64, &ctl,
-									   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-}
-
-static void encode_unresolved(StringInfo out, Datum value,
-							  TypeEncoder *encoder);
-
-/* Makes an entry known to the invalidation callback. */
-static void
-link_by_hash(PluginState *state, TypeEntry *entry)
-{
-	uint32		hash = GetSysCacheHashValue1(TYPEOID,
-											 ObjectIdGetDatum(entry->encoder.type_id));
-	bool		found;
-	TypeHashEntry *head = hash_search(state->types_by_hash, &hash,
-									  HASH_ENTER, &found);
-
-	entry->next = found ? head->first : NULL;
-	head->first = entry;
 }
 
 /*
  * type_entry
  *		The entry of a type, made if there is none; not yet resolved then.
+ *
+ * Entries are found by the hash value that an invalidation of the type has.
  */
 TypeEntry *
 type_entry(PluginState *state, Oid type_id)
 {
+	uint32		hash = GetSysCacheHashValue1(TYPEOID,
+											 ObjectIdGetDatum(type_id));
 	bool		found;
-	TypeEntry  *entry = hash_search(state->types, &type_id, HASH_ENTER, &found);
+	TypeChain  *chain = hash_search(state->types, &hash, HASH_ENTER, &found);
+	TypeEntry  *entry;
 
 	if (!found)
+		chain->first = NULL;
+	for (entry = chain->first; entry; entry = entry->next)
 	{
-		memset((char *) entry + sizeof(Oid), 0, sizeof(TypeEntry) - sizeof(Oid));
-		entry->state = state;
-		entry->encoder.encode = encode_unresolved;
-		link_by_hash(state, entry);
+		if (entry->encoder.type_id == type_id)
+			return entry;
 	}
+
+	entry = MemoryContextAllocZero(state->context, sizeof(TypeEntry));
+	entry->encoder.type_id = type_id;
+	entry->encoder.encode = encode_unresolved;
+	entry->state = state;
+	entry->next = chain->first;
+	chain->first = entry;
 	return entry;
 }
 
@@ -193,12 +186,15 @@ encode_unresolved(StringInfo out, Datum value, TypeEncoder *encoder)
 	encode(out, value, encoder);
 }
 
-/* Has an entry's encoder looked up before it is used again. */
+/* Has encoders looked up before they are used again. */
 static void
-invalidate_entry(TypeEntry *entry)
+invalidate_chain(TypeChain *chain)
 {
-	entry->valid = false;
-	entry->encoder.encode = encode_unresolved;
+	for (TypeEntry *entry = chain->first; entry; entry = entry->next)
+	{
+		entry->valid = false;
+		entry->encoder.encode = encode_unresolved;
+	}
 }
 
 /*
@@ -208,24 +204,22 @@ invalidate_entry(TypeEntry *entry)
 void
 types_invalidate(PluginState *state, uint32 hash)
 {
+	TypeChain  *chain;
+
 	state->type_generation++;
 	if (hash == 0)
 	{
 		HASH_SEQ_STATUS status;
-		TypeEntry  *entry;
 
 		hash_seq_init(&status, state->types);
-		while ((entry = hash_seq_search(&status)) != NULL)
-			invalidate_entry(entry);
+		while ((chain = hash_seq_search(&status)) != NULL)
+			invalidate_chain(chain);
 	}
 	else
 	{
-		TypeHashEntry *head = hash_search(state->types_by_hash, &hash,
-										  HASH_FIND, NULL);
-
-		for (TypeEntry *entry = head ? head->first : NULL; entry;
-			 entry = entry->next)
-			invalidate_entry(entry);
+		chain = hash_search(state->types, &hash, HASH_FIND, NULL);
+		if (chain)
+			invalidate_chain(chain);
 	}
 }
 

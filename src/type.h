@@ -21,7 +21,7 @@
  */
 typedef struct TypeEntry
 {
-	TypeEncoder encoder;		/* must be first: starts with the hash key */
+	TypeEncoder encoder;		/* must be first: encoders get it as such */
 	PluginState *state;
 	bool		valid;			/* not changed since it was looked up */
 	bool		dependent;
