@@ -396,6 +396,8 @@ sub run_case
 	ref $_ ? $_->() : $dbh->do($_) foreach @$before;
 	my $pair = create_slot_pair($dbh, 'case' . ++$cases);
 	ref $_ ? $_->() : $dbh->do($_) foreach @$after;
+	# A commit flushes what was written; else one reader could see more.
+	$dbh->do(q{COMMENT ON SCHEMA public IS 'flushed'});
 	my $results = same_streams($dbh, $pair, $name, $publications);
 	drop_slot_pair($dbh, $pair);
 	return $results;
