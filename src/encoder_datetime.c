@@ -23,6 +23,7 @@
 #include "utils/timestamp.h"
 
 #define DATE_LENGTH			10	/* of yyyy-mm-dd */
+#define KEPT_DAYS			64
 #define DIGITS_OF_SECOND	6
 
 /* Writes a string constant. */
@@ -67,21 +68,26 @@ calendar_day(uint32 julian, int *year, int *month, int *day)
 /*
  * Writes the day with the given Julian number as yyyy-mm-dd and says whether
  * the year is one before Christ, which is to be marked at the very end.
- * Consecutive values tend to have the same day: the last one is kept.
+ * Values tend to be of the same few days, which are kept, for each of some
+ * columns.
  */
 static char *
 put_day(char *p, int julian, bool *before_christ)
 {
-	static int	last_julian = -1;
-	static char last_day[DATE_LENGTH];
+	static struct
+	{
+		int			next;		/* the Julian number + 1, or 0 if not in use */
+		char		text[DATE_LENGTH];
+	}			kept[KEPT_DAYS];
 	char	   *start = p;
+	int			slot = (uint32) julian % KEPT_DAYS;
 	int			year;
 	int			month;
 	int			day;
 
-	if (julian == last_julian)
+	if (kept[slot].next == julian + 1)
 	{
-		memcpy(p, last_day, DATE_LENGTH);
+		memcpy(p, kept[slot].text, DATE_LENGTH);
 		*before_christ = false;
 		return p + DATE_LENGTH;
 	}
@@ -102,8 +108,8 @@ put_day(char *p, int julian, bool *before_christ)
 
 	if (year < 10000 && !*before_christ)
 	{
-		memcpy(last_day, start, DATE_LENGTH);
-		last_julian = julian;
+		memcpy(kept[slot].text, start, DATE_LENGTH);
+		kept[slot].next = julian + 1;
 	}
 	return p;
 }
