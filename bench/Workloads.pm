@@ -229,7 +229,7 @@ my @list = (
 		name   => 'root_once', title => 'many partitions via root, once each', target => [ 0.50, 0.60 ],
 		setup  => sub {
 			my ($scale, $n) = @_;
-			$n = int($n / 4) || 1;
+			$n = int($n / 10) || 1;
 			my $text = "CREATE TABLE t (a int, b text, c timestamptz) PARTITION BY LIST (a);\n";
 			for (my $lo = 0; $lo < $n; $lo += 500)
 			{
@@ -241,7 +241,7 @@ my @list = (
 			}
 			return $text . "CREATE PUBLICATION bench FOR TABLE t WITH (publish_via_partition_root = true);\n";
 		},
-		wal    => sub { my ($scale, $n) = @_; batches(int($n / 4) || 1, 1,
+		wal    => sub { my ($scale, $n) = @_; batches(int($n / 10) || 1, 1,
 			q{EXECUTE format('INSERT INTO r%s VALUES (''2024-01-01'', ''one'', %s)', lo, lo)}) },
 	},
 	{
