@@ -57,7 +57,8 @@ once_in(RandomState *state, uint64 n)
 static int64
 between(RandomState *state, int64 first, int64 last)
 {
-	return first + (int64) below(state, (uint64) last - (uint64) first + 1);
+	return (int64) ((uint64) first +
+					below(state, (uint64) last - (uint64) first + 1));
 }
 
 /* An integer of any size, in bits and in decimal digits, and the extremes. */
