@@ -572,6 +572,7 @@ stream_commit_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 	OutputPluginWrite(ctx, true);
 
 	stream_committed(state, txn);
+	metadata_committed(ctx, txn);
 	transaction_end(txn);
 }
 

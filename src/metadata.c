@@ -89,8 +89,8 @@ frame_scope_end(PluginState *state, const FrameScope *scope)
  * frame_send
  *		Sends a frame as a transactional Message.
  *
- * Its LSN is that of the record that is being decoded.  Something always
- * follows a frame, so it is never the last write of its callback.
+ * Its LSN is that of the record that is being decoded, as the server says.  A
+ * change or the transaction's end follows it, so it is never the last write.
  */
 void
 frame_send(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
@@ -157,7 +157,7 @@ metadata_forget_stream(TransactionState *transaction)
 void
 metadata_merge_stream(PluginState *state, TransactionState *transaction)
 {
-	MetadataTold *stream = transaction->told;
+	MetadataTold *stream = transaction ? transaction->told : NULL;
 	MetadataTold *all;
 
 	if (stream == NULL)
@@ -218,6 +218,7 @@ metadata_send_transaction(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 {
 	PluginState *state = plugin_state(ctx);
 	uint64		changes = txn->nentries;
+	int			subtransactions = 0;
 	bool		spilled = rbtxn_is_serialized(txn);
 	StringInfoData content;
 	FrameScope	scope;
@@ -230,6 +231,7 @@ metadata_send_transaction(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 			ReorderBufferTXN *subtxn = dlist_container(ReorderBufferTXN, node,
 													   iter.cur);
 
+			subtransactions++;
 			changes += subtxn->nentries;
 			spilled |= rbtxn_is_serialized(subtxn);
 		}
@@ -240,7 +242,7 @@ metadata_send_transaction(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 		jw_integer_member(&content, "xid", full_xid(txn->xid));
 		jw_bool_member(&content, "complete", !state->in_streaming);
 		jw_integer_member(&content, "changes", changes);
-		jw_integer_member(&content, "subtransactions", txn->nsubtxns);
+		jw_integer_member(&content, "subtransactions", subtransactions);
 		jw_integer_member(&content, "memory_bytes", txn->total_size);
 		jw_bool_member(&content, "spilled", spilled);
 		jw_string_member(&content, "first_lsn",

@@ -74,4 +74,12 @@ metadata_changed(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 		metadata_send_changed(ctx, txn, plan, announced);
 }
 
+/* Behind Stream Commit. */
+static inline void
+metadata_committed(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
+{
+	if (unlikely(plugin_state(ctx)->metadata != NULL))
+		metadata_merge_stream(plugin_state(ctx), transaction_of(txn));
+}
+
 #endif							/* PGOUTPUT_EXT_METADATA_H */

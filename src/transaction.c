@@ -325,11 +325,7 @@ stream_committed(PluginState *state, ReorderBufferTXN *txn)
 	HASH_SEQ_STATUS status;
 	AnnouncedRelation *announced;
 
-	if (transaction == NULL)
-		return;
-	if (transaction->told)
-		metadata_merge_stream(state, transaction);
-	if (transaction->announced == NULL)
+	if (transaction == NULL || transaction->announced == NULL)
 		return;
 	hash_seq_init(&status, transaction->announced);
 	while ((announced = hash_seq_search(&status)) != NULL)
