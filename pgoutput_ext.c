@@ -263,29 +263,6 @@ change_is_published(PluginState *state, RelationPlan *plan, Relation relation,
 }
 
 /*
- * May a change or message with this origin be sent, by options
- * include_origins and exclude_origins?
- */
-static bool
-origin_is_wanted(PluginState *state, ReorderBufferTXN *txn,
-				 ReplOriginId origin)
-{
-	if (!state->options.include_origins && !state->options.exclude_origins)
-		return true;
-	if (txn && origin == txn->origin_id && transaction_of(txn))
-		return !transaction_of(txn)->origin_excluded;
-	return origin_is_sent(state, origin);
-}
-
-/* Frees what a change has allocated, which most do not. */
-static inline void
-forget_change(PluginState *state)
-{
-	if (!state->change_context->isReset || state->change_context->firstchild)
-		MemoryContextReset(state->change_context);
-}
-
-/*
  * Insert, Update, Delete, in transactions of all kinds.
  */
 static void
@@ -370,6 +347,20 @@ prefix_is_wanted(const PluginOptions *options, const char *prefix)
 }
 
 /*
+ * The replication origin of a transactional Message: the transaction's.  While
+ * that is streamed, it may be known from changes only.
+ */
+static ReplOriginId
+message_origin_of(PluginState *state, ReorderBufferTXN *txn)
+{
+	ReplOriginId origin = rbtxn_get_toptxn(txn)->origin_id;
+
+	if (origin == InvalidReplOriginId && state->in_streaming)
+		origin = transaction_of(txn)->origin;
+	return origin;
+}
+
+/*
  * Message.  One that is not transactional has no transaction to begin.
  */
 static void
@@ -385,8 +376,7 @@ message_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn,
 		return;
 	if (transactional)
 	{
-		if (!origin_is_wanted(state, txn,
-							  rbtxn_get_toptxn(txn)->origin_id))
+		if (!origin_is_wanted(state, txn, message_origin_of(state, txn)))
 			return;
 		transaction_send_begin(ctx, txn);
 	}

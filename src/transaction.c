@@ -89,6 +89,35 @@ set_canonical_format(void)
 								 false);
 }
 
+/* Are changes of this replication origin sent, by its name? */
+static bool
+origin_is_sent(PluginState *state, ReplOriginId origin)
+{
+	const PluginOptions *options = &state->options;
+	char	   *name;
+	bool		sent;
+
+	if (!options->include_origins && !options->exclude_origins)
+		return true;
+	if (origin == InvalidReplOriginId)
+		name = pstrdup("");
+	else if (!replorigin_by_oid(origin, true, &name))
+		return options->include_origins == NIL; /* dropped: it has no name */
+	sent = (!options->include_origins ||
+			name_list_contains(options->include_origins, name)) &&
+		!name_list_contains(options->exclude_origins, name);
+	pfree(name);
+	return sent;
+}
+
+static void
+note_origin(PluginState *state, TransactionState *transaction,
+			ReplOriginId origin)
+{
+	transaction->origin = origin;
+	transaction->origin_excluded = !origin_is_sent(state, origin);
+}
+
 /*
  * transaction_start
  *		The state of a transaction or of the next piece of a streamed one, made
@@ -112,7 +141,9 @@ transaction_start(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 			transaction->stream = ++state->stream_count;
 		}
 	}
-	transaction->origin_excluded = !origin_is_sent(state, txn->origin_id);
+	/* a later piece of a streamed transaction may come without its origin */
+	if (!streamed || txn->origin_id != InvalidReplOriginId)
+		note_origin(state, transaction, txn->origin_id);
 	if (state->options.value_format == VALUE_FORMAT_CANONICAL)
 		set_canonical_format();
 	return transaction;
@@ -134,23 +165,28 @@ transaction_end(ReorderBufferTXN *txn)
 	pfree(transaction);
 }
 
-/* May changes of this replication origin be sent, by its name? */
+/*
+ * origin_is_wanted
+ *		May what has this replication origin be sent, by options
+ *		include_origins and exclude_origins?
+ *
+ * "txn" is the transaction, or a part of it.  Its last origin is remembered:
+ * changes mostly have the same one, and a streamed Message has none of its own.
+ */
 bool
-origin_is_sent(PluginState *state, ReplOriginId origin)
+origin_is_wanted(PluginState *state, ReorderBufferTXN *txn,
+				 ReplOriginId origin)
 {
-	const PluginOptions *options = &state->options;
-	char	   *name = NULL;
+	TransactionState *transaction;
 
-	if (!options->include_origins && !options->exclude_origins)
+	if (!state->options.include_origins && !state->options.exclude_origins)
 		return true;
-	if (origin == InvalidReplOriginId)
-		name = "";
-	else if (!replorigin_by_oid(origin, true, &name))
-		return options->include_origins == NIL; /* dropped: it has no name */
-	if (options->include_origins &&
-		!name_list_contains(options->include_origins, name))
-		return false;
-	return !name_list_contains(options->exclude_origins, name);
+	transaction = transaction_of(txn);
+	if (origin == InvalidReplOriginId || transaction == NULL)
+		return origin_is_sent(state, origin);
+	if (origin != transaction->origin)
+		note_origin(state, transaction, origin);
+	return !transaction->origin_excluded;
 }
 
 /*

@@ -15,7 +15,8 @@
 typedef struct TransactionState
 {
 	bool		begin_sent;		/* or what stands for Begin */
-	bool		origin_excluded;	/* by options, as a whole */
+	ReplOriginId origin;		/* that was seen last, see origin_is_wanted() */
+	bool		origin_excluded;	/* by options */
 	uint64		stream;			/* tells streams apart; 0: not streamed */
 	HTAB	   *announced;		/* relations that the stream was told */
 	struct MetadataTold *told;	/* metadata that the stream was told */
@@ -67,6 +68,7 @@ extern void transaction_announce(LogicalDecodingContext *ctx,
 extern void stream_committed(PluginState *state, ReorderBufferTXN *txn);
 extern void stream_aborted(PluginState *state, ReorderBufferTXN *txn);
 
-extern bool origin_is_sent(PluginState *state, ReplOriginId origin);
+extern bool origin_is_wanted(PluginState *state, ReorderBufferTXN *txn,
+							 ReplOriginId origin);
 
 #endif							/* PGOUTPUT_EXT_TRANSACTION_H */
