@@ -262,6 +262,14 @@ change_is_published(PluginState *state, RelationPlan *plan, Relation relation,
 	return false;				/* keep the compiler quiet */
 }
 
+/* Frees what a change has allocated, which most do not. */
+static inline void
+forget_change(PluginState *state)
+{
+	if (!state->change_context->isReset || state->change_context->firstchild)
+		MemoryContextReset(state->change_context);
+}
+
 /*
  * Insert, Update, Delete, in transactions of all kinds.
  */
