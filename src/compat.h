@@ -34,6 +34,7 @@
 #define HAVE_TWO_PHASE_OPTION 1
 #define SERVER_SKIPS_EMPTY_TRANSACTIONS true
 #else
+#define PublicationRelPrpubidIndexId InvalidOid /* no such index yet */
 #define SERVER_SKIPS_EMPTY_TRANSACTIONS false
 #endif
 

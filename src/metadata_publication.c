@@ -72,7 +72,8 @@ publication_tables(Oid publication_id, bool *named, bool *excepted)
 	*named = *excepted = false;
 	ScanKeyInit(&key, Anum_pg_publication_rel_prpubid, BTEqualStrategyNumber,
 				F_OIDEQ, ObjectIdGetDatum(publication_id));
-	scan = systable_beginscan(catalog, PublicationRelPrpubidIndexId, true,
+	scan = systable_beginscan(catalog, PublicationRelPrpubidIndexId,
+							  OidIsValid(PublicationRelPrpubidIndexId),
 							  NULL, 1, &key);
 	while (!(*named && *excepted) &&
 		   HeapTupleIsValid(tuple = systable_getnext(scan)))
