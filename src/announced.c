@@ -162,7 +162,7 @@ compare_columns(const void *a, const void *b, void *columns)
 	const AnnouncedColumn *all = columns;
 
 	return jv_compare_keys(&all[*(const int *) a].name,
-							 &all[*(const int *) b].name);
+						   &all[*(const int *) b].name);
 }
 
 /* Sorts the columns as jsonb sorts keys; two of one name are an error. */

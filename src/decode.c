@@ -89,7 +89,7 @@ add_field(JsonObject *object, const WireField *field)
 		case WIRE_OLD_TUPLE:
 		case WIRE_OPTIONAL_OLD_TUPLE:
 			jv_add(object, field->marker == 'K' ? "key" : field->spec->name,
-					 tuple_array(field));
+				   tuple_array(field));
 			break;
 		default:
 			if (!add_scalar_field(object, field))

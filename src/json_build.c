@@ -259,7 +259,7 @@ static int
 compare_pairs(const void *a, const void *b)
 {
 	return jv_compare_keys(&((const JsonbPair *) a)->key,
-							 &((const JsonbPair *) b)->key);
+						   &((const JsonbPair *) b)->key);
 }
 
 /* The object as a value, with its keys in the order that jsonb wants. */

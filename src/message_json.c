@@ -57,7 +57,7 @@ timestamp_value(int64 timestamp)
 		return jv_integer(timestamp);
 	text = palloc(MAXDATELEN + 1);
 	return jv_cstring(JsonEncodeDateTime(text, TimestampTzGetDatum(timestamp),
-										   TIMESTAMPTZOID, &utc));
+										 TIMESTAMPTZOID, &utc));
 }
 
 /*
@@ -75,10 +75,10 @@ add_content(JsonObject *object, const WireField *prefix,
 		jv_add(object, content->spec->name, document);
 	else if (jv_text_is_valid(content->data, content->length))
 		jv_add(object, content->spec->name,
-				 jv_string((const char *) content->data, content->length));
+			   jv_string((const char *) content->data, content->length));
 	else
 		jv_add(object, "content_bytes",
-				 jv_hex(content->data, content->length));
+			   jv_hex(content->data, content->length));
 }
 
 bool
@@ -195,6 +195,7 @@ add_type(JsonObject *object, StreamState *state, const WireColumn *column)
 {
 	AnnouncedType *type = announced_type(state, column->type);
 	bool		builtin = type == NULL && column->type < FirstGenbkiObjectId;
+
 	/* interval's modifier raises an error when it is odd */
 	bool		with_typmod = builtin && column->type != INTERVALOID;
 	uint16		flags = FORMAT_TYPE_ALLOW_INVALID;
@@ -205,8 +206,8 @@ add_type(JsonObject *object, StreamState *state, const WireColumn *column)
 		jv_add(object, "type", jv_cstring(type->name));
 	else if (builtin)
 		jv_add(object, "type",
-				 jv_cstring(format_type_extended(column->type,
-												   column->typmod, flags)));
+			   jv_cstring(format_type_extended(column->type,
+											   column->typmod, flags)));
 	else
 		jv_add(object, "type_oid", jv_integer(column->type));
 	if (!with_typmod && column->typmod >= 0)
@@ -272,7 +273,7 @@ describe_field(StreamState *state, const WireField *field, MessageRow *row,
 		case WIRE_TRUNCATE_OPTIONS:
 			jv_add(detail, "cascade", jv_bool((field->number & 1) != 0));
 			jv_add(detail, "restart_identity",
-					 jv_bool((field->number & 2) != 0));
+				   jv_bool((field->number & 2) != 0));
 			break;
 		case WIRE_COLUMNS:
 			jv_add(detail, "columns", columns_value(state, field));
@@ -288,7 +289,7 @@ describe_field(StreamState *state, const WireField *field, MessageRow *row,
 			row->old = tuple_object(relation, field, detail,
 									"unchanged_toast_old");
 			jv_add(detail, "old",
-					 jv_cstring(field->marker == 'K' ? "key" : "full"));
+				   jv_cstring(field->marker == 'K' ? "key" : "full"));
 			break;
 		default:
 			(void) add_scalar_field(detail, field);

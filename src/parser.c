@@ -20,120 +20,120 @@
 
 const WireMessageSpec wire_messages[] = {
 	{'B', "Begin", {
-		{WIRE_LSN, "final_lsn"},
-		{WIRE_TIMESTAMP, "commit_timestamp"},
-		{WIRE_XID, "xid"}
+			{WIRE_LSN, "final_lsn"},
+			{WIRE_TIMESTAMP, "commit_timestamp"},
+			{WIRE_XID, "xid"}
 	}},
 	{'M', "Message", {
-		{WIRE_STREAM_XID, "xid"},
-		{WIRE_FLAG, "flags"},
-		{WIRE_LSN, "lsn"},
-		{WIRE_STRING, "prefix"},
-		{WIRE_BYTES, "content"}
+			{WIRE_STREAM_XID, "xid"},
+			{WIRE_FLAG, "flags"},
+			{WIRE_LSN, "lsn"},
+			{WIRE_STRING, "prefix"},
+			{WIRE_BYTES, "content"}
 	}},
 	{'C', "Commit", {
-		{WIRE_UNUSED, "flags"},
-		{WIRE_LSN, "commit_lsn"},
-		{WIRE_LSN, "end_lsn"},
-		{WIRE_TIMESTAMP, "commit_timestamp"}
+			{WIRE_UNUSED, "flags"},
+			{WIRE_LSN, "commit_lsn"},
+			{WIRE_LSN, "end_lsn"},
+			{WIRE_TIMESTAMP, "commit_timestamp"}
 	}},
 	{'O', "Origin", {
-		{WIRE_LSN, "origin_commit_lsn"},
-		{WIRE_STRING, "name"}
+			{WIRE_LSN, "origin_commit_lsn"},
+			{WIRE_STRING, "name"}
 	}},
 	{'R', "Relation", {
-		{WIRE_STREAM_XID, "xid"},
-		{WIRE_OID, "relation_oid"},
-		{WIRE_STRING, "namespace"},
-		{WIRE_STRING, "name"},
-		{WIRE_IDENTITY, "replica_identity"},
-		{WIRE_COLUMNS, "columns"}
+			{WIRE_STREAM_XID, "xid"},
+			{WIRE_OID, "relation_oid"},
+			{WIRE_STRING, "namespace"},
+			{WIRE_STRING, "name"},
+			{WIRE_IDENTITY, "replica_identity"},
+			{WIRE_COLUMNS, "columns"}
 	}},
 	{'Y', "Type", {
-		{WIRE_STREAM_XID, "xid"},
-		{WIRE_OID, "type_oid"},
-		{WIRE_STRING, "namespace"},
-		{WIRE_STRING, "name"}
+			{WIRE_STREAM_XID, "xid"},
+			{WIRE_OID, "type_oid"},
+			{WIRE_STRING, "namespace"},
+			{WIRE_STRING, "name"}
 	}},
 	{'I', "Insert", {
-		{WIRE_STREAM_XID, "xid"},
-		{WIRE_OID, "relation_oid"},
-		{WIRE_NEW_TUPLE, "new"}
+			{WIRE_STREAM_XID, "xid"},
+			{WIRE_OID, "relation_oid"},
+			{WIRE_NEW_TUPLE, "new"}
 	}},
 	{'U', "Update", {
-		{WIRE_STREAM_XID, "xid"},
-		{WIRE_OID, "relation_oid"},
-		{WIRE_OPTIONAL_OLD_TUPLE, "old"},
-		{WIRE_NEW_TUPLE, "new"}
+			{WIRE_STREAM_XID, "xid"},
+			{WIRE_OID, "relation_oid"},
+			{WIRE_OPTIONAL_OLD_TUPLE, "old"},
+			{WIRE_NEW_TUPLE, "new"}
 	}},
 	{'D', "Delete", {
-		{WIRE_STREAM_XID, "xid"},
-		{WIRE_OID, "relation_oid"},
-		{WIRE_OLD_TUPLE, "old"}
+			{WIRE_STREAM_XID, "xid"},
+			{WIRE_OID, "relation_oid"},
+			{WIRE_OLD_TUPLE, "old"}
 	}},
 	{'T', "Truncate", {
-		{WIRE_STREAM_XID, "xid"},
-		{WIRE_COUNT, "number_of_relations"},
-		{WIRE_TRUNCATE_OPTIONS, "options"},
-		{WIRE_RELATIONS, "relation_oids"}
+			{WIRE_STREAM_XID, "xid"},
+			{WIRE_COUNT, "number_of_relations"},
+			{WIRE_TRUNCATE_OPTIONS, "options"},
+			{WIRE_RELATIONS, "relation_oids"}
 	}},
 	{'S', "Stream Start", {
-		{WIRE_XID, "xid"},
-		{WIRE_FLAG, "first_segment"}
+			{WIRE_XID, "xid"},
+			{WIRE_FLAG, "first_segment"}
 	}},
 	{'E', "Stream Stop", {{0}}},
 	{'c', "Stream Commit", {
-		{WIRE_XID, "xid"},
-		{WIRE_UNUSED, "flags"},
-		{WIRE_LSN, "commit_lsn"},
-		{WIRE_LSN, "end_lsn"},
-		{WIRE_TIMESTAMP, "commit_timestamp"}
+			{WIRE_XID, "xid"},
+			{WIRE_UNUSED, "flags"},
+			{WIRE_LSN, "commit_lsn"},
+			{WIRE_LSN, "end_lsn"},
+			{WIRE_TIMESTAMP, "commit_timestamp"}
 	}},
 	{'A', "Stream Abort", {
-		{WIRE_XID, "xid"},
-		{WIRE_XID, "subxid"},
-		{WIRE_ABORT_LSN, "abort_lsn"},
-		{WIRE_ABORT_TIMESTAMP, "abort_timestamp"}
+			{WIRE_XID, "xid"},
+			{WIRE_XID, "subxid"},
+			{WIRE_ABORT_LSN, "abort_lsn"},
+			{WIRE_ABORT_TIMESTAMP, "abort_timestamp"}
 	}},
 	{'b', "Begin Prepare", {
-		{WIRE_LSN, "prepare_lsn"},
-		{WIRE_LSN, "end_lsn"},
-		{WIRE_TIMESTAMP, "prepare_timestamp"},
-		{WIRE_XID, "xid"},
-		{WIRE_STRING, "gid"}
+			{WIRE_LSN, "prepare_lsn"},
+			{WIRE_LSN, "end_lsn"},
+			{WIRE_TIMESTAMP, "prepare_timestamp"},
+			{WIRE_XID, "xid"},
+			{WIRE_STRING, "gid"}
 	}},
 	{'P', "Prepare", {
-		{WIRE_UNUSED, "flags"},
-		{WIRE_LSN, "prepare_lsn"},
-		{WIRE_LSN, "end_lsn"},
-		{WIRE_TIMESTAMP, "prepare_timestamp"},
-		{WIRE_XID, "xid"},
-		{WIRE_STRING, "gid"}
+			{WIRE_UNUSED, "flags"},
+			{WIRE_LSN, "prepare_lsn"},
+			{WIRE_LSN, "end_lsn"},
+			{WIRE_TIMESTAMP, "prepare_timestamp"},
+			{WIRE_XID, "xid"},
+			{WIRE_STRING, "gid"}
 	}},
 	{'K', "Commit Prepared", {
-		{WIRE_UNUSED, "flags"},
-		{WIRE_LSN, "commit_lsn"},
-		{WIRE_LSN, "end_lsn"},
-		{WIRE_TIMESTAMP, "commit_timestamp"},
-		{WIRE_XID, "xid"},
-		{WIRE_STRING, "gid"}
+			{WIRE_UNUSED, "flags"},
+			{WIRE_LSN, "commit_lsn"},
+			{WIRE_LSN, "end_lsn"},
+			{WIRE_TIMESTAMP, "commit_timestamp"},
+			{WIRE_XID, "xid"},
+			{WIRE_STRING, "gid"}
 	}},
 	{'r', "Rollback Prepared", {
-		{WIRE_UNUSED, "flags"},
-		{WIRE_LSN, "prepare_end_lsn"},
-		{WIRE_LSN, "rollback_end_lsn"},
-		{WIRE_TIMESTAMP, "prepare_timestamp"},
-		{WIRE_TIMESTAMP, "rollback_timestamp"},
-		{WIRE_XID, "xid"},
-		{WIRE_STRING, "gid"}
+			{WIRE_UNUSED, "flags"},
+			{WIRE_LSN, "prepare_end_lsn"},
+			{WIRE_LSN, "rollback_end_lsn"},
+			{WIRE_TIMESTAMP, "prepare_timestamp"},
+			{WIRE_TIMESTAMP, "rollback_timestamp"},
+			{WIRE_XID, "xid"},
+			{WIRE_STRING, "gid"}
 	}},
 	{'p', "Stream Prepare", {
-		{WIRE_UNUSED, "flags"},
-		{WIRE_LSN, "prepare_lsn"},
-		{WIRE_LSN, "end_lsn"},
-		{WIRE_TIMESTAMP, "prepare_timestamp"},
-		{WIRE_XID, "xid"},
-		{WIRE_STRING, "gid"}
+			{WIRE_UNUSED, "flags"},
+			{WIRE_LSN, "prepare_lsn"},
+			{WIRE_LSN, "end_lsn"},
+			{WIRE_TIMESTAMP, "prepare_timestamp"},
+			{WIRE_XID, "xid"},
+			{WIRE_STRING, "gid"}
 	}},
 	{0}
 };
