@@ -16,10 +16,12 @@
  * message.  Everything else that the walsender sends goes through the same
  * buffer: the order of messages cannot change.
  *
- * No message waits while the walsender sleeps: it sleeps for WAL between two
+ * No message waits while the walsender sleeps for WAL: it does so between two
  * records, never inside a transaction, and flushes the buffer before.  In a
  * transaction with a long gap between two published changes, the progress
- * callback sends what waits.
+ * callback sends what waits.  Only where decoding itself stops inside a
+ * transaction, for a lock on a system catalog, can a few of its messages wait:
+ * the client could not finish the transaction with them either.
  *
  * The send time in the header of an appended message is read from a coarse
  * clock, a few milliseconds behind at most and never before the send time of
