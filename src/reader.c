@@ -283,11 +283,13 @@ fetch_first(Portal portal)
 								 true, 0, false);
 		SPI_cursor_fetch(portal, true, 1);
 	}
-	PG_FINALLY();
+	PG_CATCH();
 	{
-		AtEOXact_GUC(true, nestlevel);
+		AtEOXact_GUC(false, nestlevel);
+		PG_RE_THROW();
 	}
 	PG_END_TRY();
+	AtEOXact_GUC(true, nestlevel);
 }
 
 /* Adds the rows of the messages that SPI has fetched; returns their bytes. */
