@@ -20,7 +20,8 @@ RETURNS SETOF record LANGUAGE sql AS $$
 -- What the catalogs say of a relation, in the form of the frame. (It puts
 -- expressions on one line, which pg_get_expr does not.)
 CREATE FUNCTION expected(relid regclass, root regclass)
-RETURNS jsonb LANGUAGE sql SET search_path = '' AS $$
+RETURNS jsonb LANGUAGE sql SET search_path = '' SET DateStyle = 'ISO' SET IntervalStyle = 'postgres' SET TimeZone = 'UTC'
+	SET bytea_output = 'hex' SET extra_float_digits = 1 SET quote_all_identifiers = off AS $$
 	SELECT jsonb_build_object(
 		'id', c.oid::bigint, 'schema', nspname, 'name', relname,
 		'kind', CASE relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'partitioned table' END,
@@ -60,6 +61,9 @@ CREATE TABLE generated (
 	g3 numeric GENERATED ALWAYS AS ((p)."Y y" * 2) STORED,
 	g4 int GENERATED ALWAYS AS (CASE WHEN id > 0 THEN tableoid::int ELSE id END) STORED,
 	g5 bool GENERATED ALWAYS AS (id = ANY ('{1,2}') OR "$1" COLLATE "C" < 'a' OR p IS NULL) STORED);
+CREATE TABLE constants (
+	d date DEFAULT '2026-11-30', ts timestamptz DEFAULT '2026-11-30 12:34:56.789+05:30', i interval DEFAULT '1 year -2 days 03:04',
+	b bytea DEFAULT '\x00ff41', f float8 DEFAULT 0.1::float8 / 3, f4 float4 DEFAULT '0.1', t text DEFAULT 'a\b');
 CREATE TABLE key_order (a int, b int, c int, d int, PRIMARY KEY (c, a) INCLUDE (d));
 CREATE TABLE key_deferred (a int, b int PRIMARY KEY DEFERRABLE);
 CREATE TABLE identity_full (a int, b int PRIMARY KEY);
@@ -71,13 +75,14 @@ CREATE TABLE identity_nothing (a int);
 ALTER TABLE identity_nothing REPLICA IDENTITY NOTHING;
 CREATE TABLE no_columns ();
 
-CREATE PUBLICATION metadata_relation FOR TABLE plain, identities, generated, key_order, key_deferred, identity_full,
+CREATE PUBLICATION metadata_relation FOR TABLE plain, identities, generated, constants, key_order, key_deferred, identity_full,
 	identity_index, identity_nothing, no_columns WITH (publish = 'insert, truncate');
 SELECT count(pg_create_logical_replication_slot('metadata_relation', 'pgoutput_ext'));
 
 INSERT INTO plain (v) VALUES ('a');
 INSERT INTO identities DEFAULT VALUES;
 INSERT INTO generated VALUES (1, 'a', 2, '(1,2)');
+INSERT INTO constants DEFAULT VALUES;
 INSERT INTO key_order VALUES (1, 2, 3);
 INSERT INTO key_deferred VALUES (1, 2);
 INSERT INTO identity_full VALUES (1, 2);
@@ -89,18 +94,26 @@ INSERT INTO no_columns DEFAULT VALUES;
 SELECT content->>'name' AS name, flags, content = expected((content->>'id')::oid::regclass, NULL) AS right
 FROM messages('metadata_relation', 'publication_names', 'metadata_relation', 'relation_metadata', 'on', 'generated_columns', 'stored')
 WHERE prefix = 'pgoutput_ext.relation' ORDER BY n;
--- ... whatever search_path is.
+-- ... whatever the session's settings are.
 SET search_path = pg_catalog;
+SET DateStyle = 'German';
+SET IntervalStyle = 'iso_8601';
+SET TimeZone = 'America/St_Johns';
+SET bytea_output = 'escape';
+SET extra_float_digits = -5;
+SET quote_all_identifiers = on;
 SELECT count(*) FROM metadata_relation.messages('metadata_relation', 'publication_names', 'metadata_relation', 'relation_metadata', 'on', 'generated_columns', 'stored')
 WHERE content = metadata_relation.expected((content->>'id')::oid::regclass, NULL);
+RESET quote_all_identifiers;
 SET search_path = metadata_relation, public;
-SHOW search_path;
+SHOW DateStyle;
+SHOW extra_float_digits;
 
 -- The same to be read.
 SELECT c->>'name' AS name, c->>'type' AS type, c->>'default' AS default, c->>'collation' AS collation
 FROM messages('metadata_relation', 'publication_names', 'metadata_relation', 'relation_metadata', 'on', 'generated_columns', 'stored'),
 	jsonb_array_elements(content->'columns') WITH ORDINALITY c (c, k)
-WHERE content->>'name' IN ('plain', 'generated') ORDER BY n, k;
+WHERE content->>'name' IN ('plain', 'generated', 'constants') ORDER BY n, k;
 SELECT jsonb_pretty(content - 'id')
 FROM messages('metadata_relation', 'publication_names', 'metadata_relation', 'relation_metadata', 'on')
 WHERE content->>'name' IN ('identities', 'key_order', 'identity_full', 'no_columns') ORDER BY n;

@@ -52,12 +52,22 @@ metadata_init(PluginState *state)
 		publications_watch();
 }
 
+static void
+set_for_scope(const char *name, const char *value)
+{
+	const char *current = GetConfigOption(name, false, false);
+
+	if (strcmp(current, value) != 0)
+		(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+}
+
 /*
  * frame_scope_begin
  *		Switches to the memory that frames are made in.
  *
- * With "settings", also empties search_path, so that names in SQL text come
- * out the same in all sessions.  An error takes both back.
+ * With "settings", also to settings under which SQL text comes out the same
+ * in all sessions.  An error takes both back.
  */
 FrameScope
 frame_scope_begin(PluginState *state, bool settings)
@@ -69,9 +79,9 @@ frame_scope_begin(PluginState *state, bool settings)
 	if (settings)
 	{
 		scope.settings_level = NewGUCNestLevel();
-		(void) set_config_option("search_path", "", PGC_USERSET,
-								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-								 false);
+		set_canonical_format();
+		set_for_scope("search_path", "");
+		set_for_scope("standard_conforming_strings", "on");
 	}
 	return scope;
 }

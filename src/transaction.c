@@ -68,10 +68,12 @@ setting_is_canonical(const char *current, const char *value)
 }
 
 /*
- * Makes the settings canonical until the end of the (sub)transaction that the
- * server decodes in, which takes them back, also after an error.
+ * set_canonical_format
+ *		Makes the settings canonical until the end of the (sub)transaction that
+ *		the server decodes in, or of an inner level of settings; that takes
+ *		them back, also after an error.
  */
-static void
+void
 set_canonical_format(void)
 {
 	for (int i = 0; i < lengthof(canonical_settings); i++)

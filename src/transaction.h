@@ -57,6 +57,7 @@ extern TransactionState *transaction_start(LogicalDecodingContext *ctx,
 										   ReorderBufferTXN *txn,
 										   bool streamed);
 extern void transaction_end(ReorderBufferTXN *txn);
+extern void set_canonical_format(void);
 
 extern void transaction_send_begin(LogicalDecodingContext *ctx,
 								   ReorderBufferTXN *txn);

@@ -258,6 +258,22 @@ test_encoding('UTF8', 'UTF8', "\xc3\xa9");
 test_encoding('UTF8', 'LATIN1', "\xc3\xa9");
 test_encoding('LATIN1', 'UTF8', "\xe9");
 
+# ---- string literals as the standard has them, whatever the session
+
+if (server_major() < 19)
+{
+	$dbh->do('CREATE TABLE literal (a text DEFAULT $$\\$$)');
+	$dbh->do('CREATE PUBLICATION literal FOR TABLE literal');
+	create_slot('literal');
+	$dbh->do('INSERT INTO literal DEFAULT VALUES');
+	$dbh->do('SET standard_conforming_strings = off');
+	my $result = read_slot($dbh, 'literal', options => [ standard_options('literal', relation_metadata => 'on') ]);
+	my ($told) = frames_of('relation', parse_stream(map { $_->[2] } @{ $result->{rows} }));
+	is($told->{columns}[0]{default}, q{'\'::text}, 'a literal with a backslash');
+	is($dbh->selectrow_array('SHOW standard_conforming_strings'), 'off', 'the setting is as it was');
+	$dbh->do('RESET standard_conforming_strings');
+}
+
 # ---- what only some majors have
 
 sub publication_kinds
