@@ -174,8 +174,9 @@ SELECT name, message, relation FROM slot, pgoutput_ext_peek(name) WHERE message 
 -- A publication that is younger than the changes does not hide the others.
 CREATE PUBLICATION reader3 FOR TABLE "fullDS";
 SELECT message, relation FROM pgoutput_ext_peek('reader_ext') WHERE message = 'Insert' ORDER BY relation;
-\set SHOW_CONTEXT never
+\set VERBOSITY terse
 SELECT message, relation FROM pgoutput_ext_peek('reader_ext', NULL, NULL, 'missing_publication', 'error');
+\set VERBOSITY default
 DROP PUBLICATION "reader, ""x""";
 DROP PUBLICATION reader2;
 DROP PUBLICATION reader3;

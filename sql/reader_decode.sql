@@ -213,7 +213,7 @@ SET DateStyle = 'German';
 SET TimeZone = 'Asia/Kolkata';
 SELECT pgoutput_ext_decode(bytes) FROM message WHERE number = 1;
 SELECT proname, provolatile, proparallel, proisstrict FROM pg_proc
-WHERE proname LIKE 'pgoutput\_ext\_%' AND has_function_privilege('public', oid, 'EXECUTE')
+WHERE proname ~ '^pgoutput_ext_(check|decode|decode_stream|get|peek)$' AND has_function_privilege('public', oid, 'EXECUTE')
 ORDER BY proname;
 
 DROP SCHEMA reader_decode CASCADE;
