@@ -17,8 +17,8 @@ use PgoutputExt;
 use Test::More;
 
 my $first = $ENV{PGOUTPUT_EXT_SEED} // 1;
-my $programs = $ENV{PGOUTPUT_EXT_PROGRAMS} // ($ENV{PGOUTPUT_EXT_SEED} ? 1 : 12);
-my $option_sets = $ENV{PGOUTPUT_EXT_OPTION_SETS} // 30;
+my $programs = $ENV{PGOUTPUT_EXT_PROGRAMS} // ($ENV{PGOUTPUT_EXT_SEED} ? 1 : 8);
+my $option_sets = $ENV{PGOUTPUT_EXT_OPTION_SETS} // 24;
 
 my $node = new_node('combinations');
 my $dbh = $node->{dbh};
@@ -41,8 +41,6 @@ sub set
 	$reader->do('SELECT set_config(?, ?, false)', undef, @$_) or die $reader->errstr foreach @_;
 	return;
 }
-
-my $error;
 
 # Reads the slot and says what the stream means.
 sub read_stream

@@ -313,6 +313,9 @@ sub _stream_abort
 	my ($self, $in) = @_;
 	my ($xid, $subxid) = (_int32($in), _int32($in));
 	_take($in, 'a*', 16) if $$in ne '';
+	# From 18 on the server says so of parts of transactions that it never began
+	# to stream.
+	return if $xid != $subxid && !$self->{streamed}{$xid};
 	my $transaction = $self->_streamed($xid);
 	return if $xid == $subxid;
 	@{ $transaction->{items} } = grep { $_->{xid} != $subxid } @{ $transaction->{items} };
