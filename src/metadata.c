@@ -52,16 +52,6 @@ metadata_init(PluginState *state)
 		publications_watch();
 }
 
-static void
-set_for_scope(const char *name, const char *value)
-{
-	const char *current = GetConfigOption(name, false, false);
-
-	if (strcmp(current, value) != 0)
-		(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_SAVE, true, 0, false);
-}
-
 /*
  * frame_scope_begin
  *		Switches to the memory that frames are made in.
@@ -80,8 +70,11 @@ frame_scope_begin(PluginState *state, bool settings)
 	{
 		scope.settings_level = NewGUCNestLevel();
 		set_canonical_format();
-		set_for_scope("search_path", "");
-		set_for_scope("standard_conforming_strings", "on");
+		if (strcmp(GetConfigOption("standard_conforming_strings", false, false),
+				   "on") != 0)
+			(void) set_config_option("standard_conforming_strings", "on",
+									 PGC_USERSET, PGC_S_SESSION,
+									 GUC_ACTION_SAVE, true, 0, false);
 	}
 	return scope;
 }

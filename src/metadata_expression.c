@@ -184,7 +184,7 @@ expression_text_or_null(Relation relation, AttrNumber attnum,
  *		The default or generation expression of a column as SQL text, in the
  *		current memory context; NULL if it cannot be given.
  *
- * Names that are not in pg_catalog are qualified if search_path is empty.
+ * Constants and names come out as the settings have it, see frame_scope_begin().
  */
 char *
 metadata_column_expression(Relation relation, AttrNumber attnum)
