@@ -56,6 +56,16 @@ install_packages() {
 	}
 }
 
+# install_if_possible NAME: a package that one can do without.
+install_if_possible() {
+	command -v apt-get >/dev/null || return 0
+	[ "$(id -u)" = 0 ] || command -v sudo >/dev/null || return 0
+	apt_update
+	if apt-cache show "$1" >/dev/null 2>&1; then
+		install_packages "$1" || say "Going on without $1"
+	fi
+}
+
 # Installs the server's package of major $1 but lets it create and start no
 # cluster of its own: the scripts use private ones.
 install_server_package() {
