@@ -198,15 +198,18 @@ static inline bool
 compat_prepared_stream_tells(void)
 {
 #if PG_VERSION_NUM >= 190000
-	return true;
+	const int	since = 190000;
+#elif PG_VERSION_NUM >= 180000
+	const int	since = 180007;
+#elif PG_VERSION_NUM >= 170000
+	const int	since = 170012;
+#elif PG_VERSION_NUM >= 160000
+	const int	since = 160016;
 #else
-	int			version = atoi(GetConfigOption("server_version_num", false, false));
-	int			since = PG_VERSION_NUM >= 180000 ? 180007 :
-		PG_VERSION_NUM >= 170000 ? 170012 :
-		PG_VERSION_NUM >= 160000 ? 160016 : 150020;
-
-	return version >= since;
+	const int	since = 150020;
 #endif
+
+	return atoi(GetConfigOption("server_version_num", false, false)) >= since;
 }
 
 #endif							/* PGOUTPUT_EXT_COMPAT_H */

@@ -203,4 +203,3 @@ options_check_protocol(LogicalDecodingContext *ctx, PluginOptions *options)
 	check_streaming(ctx, options);
 	check_two_phase(ctx, options);
 }
-

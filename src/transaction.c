@@ -34,16 +34,17 @@ typedef struct AnnouncedRelation
 	uint64		build;			/* of the plan, when it was announced */
 } AnnouncedRelation;
 
+typedef struct CanonicalSetting
+{
+	const char *name;
+	const char *value;
+} CanonicalSetting;
+
 /*
  * Settings that text values depend on, and what "canonical" makes of them.
  * Names of objects, as regclass and its kin show them, get their schema.
  */
-static const struct
-{
-	const char *name;
-	const char *value;
-}			canonical_settings[] =
-{
+static const CanonicalSetting canonical_settings[] = {
 	{"DateStyle", "ISO"},
 	{"IntervalStyle", "postgres"},
 	{"TimeZone", "UTC"},
