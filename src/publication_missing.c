@@ -15,6 +15,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/transam.h"
+#include "access/xlog.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_publication.h"
 #include "replication/slot.h"
@@ -32,7 +33,9 @@ commit_time(TransactionId xid)
 {
 	TimestampTz time;
 
-	if (!track_commit_timestamp || !TransactionIdIsNormal(xid) ||
+	/* on a standby the setting says nothing of what there is */
+	if (!track_commit_timestamp || RecoveryInProgress() ||
+		!TransactionIdIsNormal(xid) ||
 		!TransactionIdGetCommitTsData(xid, &time, NULL))
 		return "";
 	return psprintf(", committed at %s", timestamptz_to_str(time));

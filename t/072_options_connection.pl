@@ -13,7 +13,7 @@ use PgoutputExt;
 use ReplicationClient;
 use Test::More;
 
-my $node = new_node('connection');
+my $node = new_node('connection', conf => 'track_commit_timestamp = on');
 my $dbh = $node->{dbh};
 
 $dbh->do($_) foreach (
@@ -147,6 +147,23 @@ is(scalar keys %session, 3, 'and as many formats without');
 $dbh->do($_) foreach (
 	q{SELECT pg_drop_replication_slot('formats')}, q{ALTER SYSTEM RESET ALL}, q{ALTER DATABASE postgres RESET ALL},
 	q{ALTER ROLE odd IN DATABASE postgres RESET ALL}, q{DROP ROLE odd}, q{SELECT pg_reload_conf()});
+
+# ---- a publication that is too young ----------------------------------------
+
+create_slot('young');
+$dbh->do(q{INSERT INTO fine VALUES (20, 'before')});
+$dbh->do('CREATE PUBLICATION young FOR TABLE fine');
+my ($xid, $time) = $dbh->selectrow_array(q{SELECT xmin, to_char(pg_xact_commit_timestamp(xmin), 'YYYY-MM-DD HH24:MI:SS') FROM pg_publication WHERE pubname = 'young'});
+my @young = (proto_version => 1, publication_names => 'young', missing_publication => 'error');
+my $read = read_slot($dbh, 'young', options => \@young);
+is($read->{error}{sqlstate} . ' ' . $read->{error}{message_primary}, '42704 publication "young" does not exist', 'a publication younger than a change');
+my ($said, $query) = $read->{error}{message_hint} =~ /^(.*?): move .* with (SELECT .*?), which/;
+like($said, qr/^It exists now, since transaction $xid at the latest, committed at \Q$time\E\.\d+ UTC$/, 'the hint says since when it exists');
+$dbh->do($query);
+$dbh->do(q{INSERT INTO fine VALUES (21, 'after')});
+is_deeply([ OptionStream->read(map { $_->[2] } @{ read_slot($dbh, 'young', options => \@young)->{rows} })->lines ],
+	[ 'transaction of here', q{  I public.fine new (a='21', b='after')} ], 'and how to get there');
+$dbh->do($_) foreach (q{SELECT pg_drop_replication_slot('young')}, 'DROP PUBLICATION young');
 
 # ---- changes without a key --------------------------------------------------
 
