@@ -47,6 +47,13 @@
 #define PROTOCOL_SUPPORT_SUBJECT "we only support"
 #endif
 
+/* An empty proto_version is invalid up to 17, and 0 from 18 on. */
+#if PG_VERSION_NUM >= 180000
+#define compat_is_number(value, end)	true
+#else
+#define compat_is_number(value, end)	((end) != (value))
+#endif
+
 /* 17: a missing option is named when the options have been read. */
 #if PG_VERSION_NUM >= 170000
 #define HAVE_MISSING_OPTION_CHECK 1
