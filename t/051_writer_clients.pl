@@ -180,7 +180,7 @@ foreach my $state (qw(WalSenderWriteData WalSenderWaitForWAL))
 
 # ---- wal_sender_timeout ----------------------------------------------------------
 
-$dbh->do(q{ALTER SYSTEM SET wal_sender_timeout = '1s'});
+$dbh->do(q{ALTER SYSTEM SET wal_sender_timeout = '2s'});
 $node->reload;
 $dbh->do('TRUNCATE published');
 
@@ -190,7 +190,7 @@ my $work = 'md5(repeat(t, 100000))';
 my $tries = 20;
 my $from = time;
 $dbh->do("SELECT $work FROM (SELECT (1000 + i)::text FROM generate_series(1, $tries) i) AS r (t)");
-my $rows = int 3 * $tries / (time - $from);
+my $rows = int 6 * $tries / (time - $from);
 $dbh->do("CREATE PUBLICATION slow FOR TABLE published WHERE (a > 0 OR $work = '')");
 $slot = create_slot('filter');
 $dbh->begin_work;
