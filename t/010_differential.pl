@@ -23,6 +23,7 @@ diag "seeds $first to ", $first + $programs - 1, ' on PostgreSQL ', server_major
 foreach my $seed ($first .. $first + $programs - 1)
 {
 	my @differences = eval { $differential->run_seed($seed) };
+	die $@ if $@ eq "the server is gone\n";
 	push @differences, "the program ended in an error: $@" if $@;
 	next unless @differences;
 	fail("program of seed $seed");

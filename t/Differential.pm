@@ -80,6 +80,7 @@ sub run_seed
 	my $random = $program->{random};
 
 	$self->{program} = $program;
+	die "the server is gone\n" unless $self->{control}->ping;
 	$self->clean;
 	$self->{control}->do('SELECT pg_replication_origin_create(?)', undef, $_) foreach @Differential::Objects::origin_names;
 	$program->{next_id} = 1;
