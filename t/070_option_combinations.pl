@@ -72,9 +72,10 @@ sub lines_differ
 sub draw_mode
 {
 	my ($publications) = @_;
-	my @streaming = rand() < 0.5 ? (streaming => 'on') : ();
+	my $parallel = server_major() >= 16 && rand() < 0.3;
+	my @streaming = rand() < 0.5 ? (streaming => $parallel ? 'parallel' : 'on') : ();
 	my @two_phase = rand() < 0.5 ? (two_phase => 'on') : ();
-	my $proto = @two_phase ? 3 : @streaming ? 2 : 1 + int rand 3;
+	my $proto = @streaming && $parallel ? 4 : @two_phase ? 3 : @streaming ? 2 : 1 + int rand 3;
 	return (
 		proto_version => $proto,
 		publication_names => $publications,
