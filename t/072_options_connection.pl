@@ -165,6 +165,36 @@ is_deeply([ OptionStream->read(map { $_->[2] } @{ read_slot($dbh, 'young', optio
 	[ 'transaction of here', q{  I public.fine new (a='21', b='after')} ], 'and how to get there');
 $dbh->do($_) foreach (q{SELECT pg_drop_replication_slot('young')}, 'DROP PUBLICATION young');
 
+# ---- names in another encoding ----------------------------------------------
+
+# Lists come in the client's encoding, and names are in the database's.
+$dbh->do(q{CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0});
+my $latin = connect_db($node, dbname => 'latin');
+my ($table, $other_table) = ("Gr\xc3\xb6\xc3\x9fe", "Gr\xc3\xb6\xc3\xa9e");
+$latin->do($_) foreach (
+	qq{CREATE TABLE "$table" (a int PRIMARY KEY, "\xc3\xa4" text)}, qq{CREATE TABLE "$other_table" (a int PRIMARY KEY)},
+	qq{CREATE PUBLICATION "\xc3\xbc" FOR TABLE "$table", "$other_table"},
+	q{SELECT pg_create_logical_replication_slot('latin', 'pgoutput_ext')},
+	qq{INSERT INTO "$table" VALUES (1, '\xc3\xa9')}, qq{INSERT INTO "$other_table" VALUES (1)},
+	qq{SELECT pg_logical_emit_message(true, 'prefix \xc3\xa9', '')}, qq{SELECT pg_logical_emit_message(true, 'prefix \xc3\xb6', '')});
+my @latin = (proto_version => 1, publication_names => "\xc3\xbc", messages => 'on',
+	include_tables => qq{public."$table"}, exclude_columns => qq{*.*."\xc3\xa4"}, message_prefixes => qq{"prefix \xc3\xa9"});
+foreach my $encoding (qw(UTF8 LATIN1))
+{
+	$client = ReplicationClient->new($node, database => 'latin', client_encoding => $encoding);
+	my @options = $encoding eq 'UTF8' ? @latin : map { s/\xc3(.)/chr(64 + ord $1)/ger } @latin;
+	$client->start('latin', @options);
+	($data, $error) = receive($client, 2);
+	$client->close;
+	wait_inactive('latin');
+	my ($name, $prefix) = map { $encoding eq 'UTF8' ? $_ : s/\xc3(.)/chr(64 + ord $1)/ger } $table, "prefix \xc3\xa9";
+	is_deeply([ OptionStream->read(@$data)->lines ],
+		[ 'transaction of here', "  I public.$name new (a='1')", 'transaction of here', "  M $prefix " ],
+		"lists of a client with $encoding");
+}
+$latin->do(q{SELECT pg_drop_replication_slot('latin')});
+$latin->disconnect;
+
 # ---- changes without a key --------------------------------------------------
 
 # The server checks for a key when a statement begins. One that runs on while its
