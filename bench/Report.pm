@@ -83,12 +83,12 @@ sub middle
 	return (sort { $a <=> $b } @$numbers)[ int(@$numbers / 2) ];
 }
 
-# (t - null) / (pgoutput - null), messages discarded; undef when the plugin's
+# (t - null) / (pgoutput - null), in CPU (mode discard) or instructions (count); undef when the plugin's
 # part is too small to be told from noise.
 sub plugin_time
 {
-	my ($results, $w, $peer) = @_;
-	my ($t, $null, $base) = map { least($results, $w, 'discard', $_, 'cpu') } $peer, 'null', 'pgoutput';
+	my ($results, $w, $peer, $mode) = @_;
+	my ($t, $null, $base) = map { least($results, $w, $mode, $_, 'cpu') } $peer, 'null', 'pgoutput';
 	return undef unless defined $t && defined $null && defined $base;
 	return undef if $base - $null < 0.02 * $base;
 	return ($t - $null) / ($base - $null);
@@ -150,13 +150,23 @@ sub tables
 
 	my $text = "## Server $results->{meta}{server}, scale $results->{meta}{scale}, "
 	  . "$results->{meta}{relations} relations, the least of $results->{meta}{rounds} rounds\n\n";
+	my $goal = sub { $_[0]{decode} ? undef : $_[0]{target}[0] };
+	my $total = sub { $_[0]{decode} ? $_[0]{decode}{ $major || 0 } // 1 : 1 };
+	if ($has->('count'))
+	{
+		$text .= table($results, 'Plugin time in instructions: (t - null) / (pgoutput - null), messages discarded', \@others,
+			sub { plugin_time($results, @_, 'count') }, $goal, []);
+		$text .= table($results, 'Instructions relative to pgoutput, messages discarded', [ grep { $_ ne 'pgoutput' } @peers ],
+			sub { relative($results, $_[0], 'count', $_[1]) }, $total,
+			[ 'pgoutput, millions', sub { number($ms->($_[0]{name}, 'count', 'pgoutput'), '%.0f') } ]);
+	}
 	if ($has->('discard'))
 	{
 		$text .= table($results, 'Plugin time: (t - null) / (pgoutput - null), messages discarded', \@others,
-			sub { plugin_time($results, @_) }, sub { $_[0]{decode} ? undef : $_[0]{target}[0] }, []);
+			sub { plugin_time($results, @_, 'discard') }, $goal, []);
 		$text .= table($results, 'CPU relative to pgoutput, messages discarded', [ grep { $_ ne 'pgoutput' } @peers ],
 			sub { relative($results, $_[0], 'discard', $_[1]) },
-			sub { $_[0]{decode} ? $_[0]{decode}{ $major || 0 } // 1 : 1 },
+			$total,
 			[ 'pgoutput, ms', sub { number($ms->($_[0]{name}, 'discard', 'pgoutput'), '%.0f') } ]);
 	}
 	if ($has->('send'))
@@ -210,8 +220,10 @@ sub picture
 		$svg .= text($x + 19, 47, $peer, '');
 		$x += 40 + 7 * length $peer;
 	}
+	my $counted = grep { $_->{count} } values %{ $results->{values} };
 	my @panels = (
-		[ 'the plugin\'s own time, messages discarded', sub { plugin_time($results, @_) } ],
+		$counted ? [ 'the plugin alone, in instructions', sub { plugin_time($results, @_, 'count') } ]
+		  : [ 'the plugin alone, messages discarded', sub { plugin_time($results, @_, 'discard') } ],
 		[ 'the whole walsender, messages sent', sub { relative($results, $_[0], 'send', $_[1]) } ],
 	);
 	for my $p (0, 1)
