@@ -47,13 +47,6 @@
 #define PROTOCOL_SUPPORT_SUBJECT "we only support"
 #endif
 
-/* An empty proto_version is invalid up to 17, and 0 from 18 on. */
-#if PG_VERSION_NUM >= 180000
-#define compat_is_number(value, end)	true
-#else
-#define compat_is_number(value, end)	((end) != (value))
-#endif
-
 /* 17: a missing option is named when the options have been read. */
 #if PG_VERSION_NUM >= 170000
 #define HAVE_MISSING_OPTION_CHECK 1
@@ -197,26 +190,51 @@ compat_allow_two_phase(LogicalDecodingContext *ctx, bool allow)
 }
 
 /*
+ * Does the server run one of the minor releases of November 2026, or a later
+ * one?  Some of what pgoutput does changed in them; which one runs is known
+ * only at run time.
+ */
+static inline bool
+compat_is_late_minor(void)
+{
+	int			version = atoi(GetConfigOption("server_version_num", false, false));
+
+#if PG_VERSION_NUM >= 190000
+	/* the release candidates of 19 were made before */
+	return version > 190000 ||
+		strstr(GetConfigOption("server_version", false, false), "rc") == NULL;
+#elif PG_VERSION_NUM >= 180000
+	return version >= 180007;
+#elif PG_VERSION_NUM >= 170000
+	return version >= 170012;
+#elif PG_VERSION_NUM >= 160000
+	return version >= 160016;
+#elif PG_VERSION_NUM >= 150000
+	return version >= 150020;
+#else
+	return version >= 140025;
+#endif
+}
+
+/*
  * Does what a streamed transaction was told count when it is prepared, as it
- * does when it is committed?  So it is from 19 on, and in the last minor
- * releases before; which one runs is known only at run time.
+ * does when it is committed?
  */
 static inline bool
 compat_prepared_stream_tells(void)
 {
 #if PG_VERSION_NUM >= 190000
-	const int	since = 190000;
-#elif PG_VERSION_NUM >= 180000
-	const int	since = 180007;
-#elif PG_VERSION_NUM >= 170000
-	const int	since = 170012;
-#elif PG_VERSION_NUM >= 160000
-	const int	since = 160016;
+	return true;
 #else
-	const int	since = 150020;
+	return compat_is_late_minor();
 #endif
+}
 
-	return atoi(GetConfigOption("server_version_num", false, false)) >= since;
+/* Is an empty proto_version malformed, or is it 0? */
+static inline bool
+compat_rejects_empty_version(void)
+{
+	return compat_is_late_minor();
 }
 
 #endif							/* PGOUTPUT_EXT_COMPAT_H */

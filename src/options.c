@@ -179,7 +179,8 @@ parse_proto_version(const char *value)
 
 	errno = 0;
 	parsed = strtoul(value, &end, 10);
-	if (errno != 0 || *end != '\0' || !compat_is_number(value, end))
+	if (errno != 0 || *end != '\0' ||
+		(end == value && compat_rejects_empty_version()))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid proto_version")));
