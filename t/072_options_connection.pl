@@ -235,6 +235,27 @@ foreach my $case ([ 'UPDATE', 'UPDATE keyless SET b = wait(a)' ], [ 'DELETE', 'D
 	$dbh->do(q{SELECT pg_drop_replication_slot('keyless')});
 }
 
+# ---- names that change under a transaction ----------------------------------
+
+# A schema can be renamed while a transaction has changed a table in it.
+$dbh->do($_) foreach ('CREATE SCHEMA old', 'CREATE TABLE old.t (a int PRIMARY KEY)', 'CREATE PUBLICATION renamed FOR TABLE old.t');
+create_slot('renamed');
+my $other = connect_db($node);
+$other->do($_) foreach ('BEGIN', 'INSERT INTO old.t VALUES (1)');
+$dbh->do('ALTER SCHEMA old RENAME TO new');
+$other->do($_) foreach ('INSERT INTO new.t VALUES (2)', 'COMMIT');
+$other->disconnect;
+foreach my $case (
+	[ 'old.*', "  I old.t new (a='1')" ], [ 'new.*', "  I new.t new (a='2')" ],
+	[ '*.t', "  I old.t new (a='1')", "  I new.t new (a='2')" ])
+{
+	my ($pattern, @lines) = @$case;
+	my $stream = OptionStream->read(map { $_->[2] }
+		@{ read_slot($dbh, 'renamed', options => [ proto_version => 1, publication_names => 'renamed', include_tables => $pattern ])->{rows} });
+	is_deeply([ $stream->lines ], [ 'transaction of here', @lines ], "a schema renamed under a transaction, seen as $pattern");
+}
+$dbh->do($_) foreach (q{SELECT pg_drop_replication_slot('renamed')}, 'DROP SCHEMA new CASCADE', 'DROP PUBLICATION renamed');
+
 # ---- origins of prepared and streamed transactions --------------------------
 
 create_slot('origins', 1);
