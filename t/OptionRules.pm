@@ -89,14 +89,15 @@ sub quoted
 
 sub list { return join pick(',', ', ', " ,\n"), @_ }
 
-# The options for a slot, as names and values.
+# The options for a slot, as names and values; some may be given others.
 sub options
 {
-	my ($self) = @_;
+	my ($self, %others) = @_;
 	my @options = ($self->{messages} ? (messages => 'on') : ());
 	foreach (sort keys %default)
 	{
-		push @options, $_ => $self->{$_} if $self->{$_} ne $default{$_} || rand() < 0.1;
+		my $value = $others{$_} // $self->{$_};
+		push @options, $_ => $value if $value ne $default{$_} || rand() < 0.1;
 	}
 	foreach (qw(include_tables exclude_tables exclude_columns))
 	{
@@ -254,13 +255,6 @@ sub apply_truncate
 	}
 	@names = grep { $self->sends_table($_) } @names;
 	return @names ? { %$item, relations => \@names } : ();
-}
-
-# Is an unchanged value left in a row of an UPDATE or what became of it?
-sub has_unchanged
-{
-	my ($transactions) = @_;
-	return grep { $_->{new} && grep { ref } values %{ $_->{new} } } map { @{ $_->{items} } } @$transactions;
 }
 
 # ---- binary values ----------------------------------------------------------

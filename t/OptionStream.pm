@@ -29,7 +29,8 @@ sub read
 		transactions => [],
 		messages => [],
 		relations => {},       # announced to everyone
-		frames => 0,
+		frames => 0,           # Messages of ours
+		unchanged => 0,        # new rows with unchanged values, also rolled back
 		streamed => {},        # by xid: { items, relations }
 		prepared => {},        # by gid
 	}, $class;
@@ -225,6 +226,7 @@ sub _row
 	{
 		die "no new row\n" if $kind ne 'N';
 		$item->{new} = _tuple($in, $relation);
+		$self->{unchanged}++ if grep { ref $_ eq 'SCALAR' } values %{ $item->{new} };
 	}
 	push @{ $self->_current->{items} }, $item;
 	return;
