@@ -33,6 +33,13 @@
 /* How many tuple plans in use are passed over in search of one to evict. */
 #define MAX_SECOND_CHANCES 16
 
+/* A relation's plan is made apart from the table, whose entries are small. */
+typedef struct KnownRelation
+{
+	Oid			relid;			/* hash key */
+	RelationPlan *plan;
+} KnownRelation;
+
 /* Sessions of this process, for the callbacks, which have none of their own. */
 static dlist_head sessions = DLIST_STATIC_INIT(sessions);
 
@@ -200,7 +207,7 @@ plans_init(LogicalDecodingContext *ctx)
 	HASHCTL		ctl;
 
 	ctl.keysize = sizeof(Oid);
-	ctl.entrysize = sizeof(RelationPlan);
+	ctl.entrysize = sizeof(KnownRelation);
 	ctl.hcxt = state->context;
 	state->relations = hash_create("pgoutput_ext relations", 128, &ctl,
 								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
@@ -220,21 +227,24 @@ plans_init(LogicalDecodingContext *ctx)
 RelationPlan *
 plan_find(PluginState *state, Oid relid)
 {
-	return hash_search(state->relations, &relid, HASH_FIND, NULL);
+	KnownRelation *known = hash_search(state->relations, &relid, HASH_FIND,
+									   NULL);
+
+	return known ? known->plan : NULL;
 }
 
 static RelationPlan *
 plan_find_or_make(PluginState *state, Oid relid)
 {
-	bool		found;
-	RelationPlan *plan = hash_search(state->relations, &relid,
-									 HASH_ENTER, &found);
+	RelationPlan *plan = plan_find(state, relid);
+	KnownRelation *known;
 
-	if (!found)
-	{
-		memset(plan, 0, sizeof(RelationPlan));
-		plan->relid = relid;
-	}
+	if (plan)
+		return plan;
+	plan = MemoryContextAllocZero(state->context, sizeof(RelationPlan));
+	plan->relid = relid;
+	known = hash_search(state->relations, &relid, HASH_ENTER, NULL);
+	known->plan = plan;
 	return plan;
 }
 

@@ -20,7 +20,7 @@ struct RowFilter;
  */
 typedef struct RelationPlan
 {
-	Oid			relid;			/* hash key */
+	Oid			relid;
 
 	bool		valid;			/* not invalidated by itself ... */
 	uint64		generation;		/* ... nor with all others */

@@ -44,7 +44,7 @@ typedef struct PluginState
 	uint64		schema_map_generation;
 
 	/* plan.c */
-	HTAB	   *relations;		/* RelationPlan by OID */
+	HTAB	   *relations;		/* RelationPlans by OID */
 	struct RelationPlan *last_relation;
 	uint64		generation;		/* plans of an older one are stale */
 	uint64		build_count;	/* plans built so far */
