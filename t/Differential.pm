@@ -83,7 +83,6 @@ sub run_seed
 	die "the server is gone\n" unless $self->{control}->ping;
 	$self->clean;
 	$self->{control}->do('SELECT pg_replication_origin_create(?)', undef, $_) foreach @Differential::Objects::origin_names;
-	$program->{next_id} = 1;
 
 	my $late = $random->chance(25);
 	$program->define unless $late;

@@ -14,7 +14,7 @@ use Differential::Values;
 # take. A program multiplies the weights of a group by its own taste.
 our %groups = (
 	rows => { insert => 28, bulk_insert => 7, update => 28, delete => 10, upsert => 4, copy_rows => 3, merge => 2, move_row => 4 },
-	transactions => { begin => 24, commit => 10, rollback => 3, savepoint => 12, rollback_to => 8, release => 2, prepare => 6, end_prepared => 9, large => 2 },
+	transactions => { begin => 24, commit => 10, rollback => 3, savepoint => 12, rollback_to => 8, release => 2, prepare => 6, end_prepared => 9, large => 4 },
 	messages => { message => 6 },
 	origins => { origin => 4 },
 	tables => {
@@ -117,7 +117,7 @@ sub condition
 	my $random = $program->{random};
 	return $random->pick('true', 'ctid = (SELECT ctid FROM ' . $table->{name} . ' ORDER BY ctid LIMIT 1)')
 	  unless grep { $_->{name} eq 'id' && $_->{type} =~ /^(?:integer|bigint)$/ } $program->columns($session, $table->{oid});
-	my $id = $random->between(1, $program->{next_id} > 60 ? 60 : $program->{next_id} + 1);
+	my $id = $random->between(1, $random->chance(70) ? 10 : 60);
 	return $random->chance(4) ? 'true' : $random->pick("id = $id", "id = $id", "id < " . $random->between(1, 15), "id % 7 = " . $random->below(7), "id BETWEEN $id AND $id + 3");
 }
 
@@ -133,13 +133,22 @@ sub insert
 	return $sql;
 }
 
+# Rows that later steps find: ids 1 to 8, or some for each partition.
+sub first_rows
+{
+	my ($program, $session, $table) = @_;
+	my ($names, $values) = row($program, $session, $table, $table->{relkind} eq 'p' ? 'i * 4' : 'i', 'small');
+	return unless @$names;
+	return "INSERT INTO $table->{name} (" . join(', ', @$names) . ') SELECT ' . join(', ', @$values) . ' FROM generate_series(1, 8) i ON CONFLICT DO NOTHING';
+}
+
 # Enough rows to be streamed with 64 kB of logical_decoding_work_mem, or just a few.
 sub bulk_insert
 {
-	my ($program, $session) = @_;
-	my $table = $program->a_table($session) or return;
+	my ($program, $session, $table) = @_;
 	my $random = $program->{random};
-	my $n = $random->chance($program->{bulky}) ? $random->between(300, 700) : $random->between(2, 12);
+	$table ||= $program->a_table($session, sub { !$_[0]{relispartition} && ($_[0]{relkind} eq 'r' || $random->chance(30)) }) or return;
+	my $n = $random->chance($program->{bulky}) ? $random->between(600, 1000) : $random->between(2, 12);
 	my ($names, $values) = row($program, $session, $table, 'i', 'small');
 	return unless @$names;
 	my $first = next_id($program, $n);
@@ -175,8 +184,8 @@ sub assignments
 
 sub update
 {
-	my ($program, $session) = @_;
-	my $table = $program->a_table($session) or return;
+	my ($program, $session, $table) = @_;
+	$table ||= $program->a_table($session) or return;
 	my @set = assignments($program, $session, $table) or return;
 	return "UPDATE $table->{name} SET " . join(', ', @set) . ' WHERE ' . condition($program, $session, $table);
 }
@@ -252,9 +261,7 @@ sub savepoint
 {
 	my ($program, $session) = @_;
 	return unless $session->{state} eq 'open' && @{ $session->{savepoints} } < 4;
-	my $name = 's' . @{ $session->{savepoints} };
-	push @{ $session->{savepoints} }, $name;
-	return "SAVEPOINT $name";
+	return 'SAVEPOINT s' . @{ $session->{savepoints} };
 }
 
 sub rollback_to
@@ -263,7 +270,6 @@ sub rollback_to
 	my $points = $session->{savepoints};
 	return unless @$points && $session->{state} =~ /open|failed/;
 	my $i = $program->{random}->below(scalar @$points);
-	splice @$points, $i + 1;
 	return "ROLLBACK TO SAVEPOINT $points->[$i]";
 }
 
@@ -272,9 +278,7 @@ sub release
 	my ($program, $session) = @_;
 	my $points = $session->{savepoints};
 	return unless @$points && $session->{state} eq 'open';
-	my $i = $program->{random}->below(scalar @$points);
-	my ($name) = splice @$points, $i;
-	return "RELEASE SAVEPOINT $name";
+	return 'RELEASE SAVEPOINT ' . $program->{random}->pick(@$points);
 }
 
 sub prepare
@@ -287,17 +291,20 @@ sub prepare
 	return 'PREPARE TRANSACTION ' . literal($gid);
 }
 
-# A transaction with enough in it to be streamed, around a savepoint.
+# A transaction with enough in it to be streamed, around a savepoint that is
+# mostly rolled back, with the definition of the table changed in it or not.
 sub large
 {
 	my ($program, $session) = @_;
 	return unless $session->{state} eq 'idle' && $program->{bulky};
 	my $random = $program->{random};
+	my $is_plain = sub { $_[0]{relkind} eq 'r' && !$_[0]{relispartition} };
+	my $table = $program->a_table($session, $is_plain) or return;
+	my $second = $random->chance(70) ? $table : $program->a_table($session, $is_plain);
 	local $program->{bulky} = 100;
-	my @steps = grep { defined } map { scalar bulk_insert($program, $session) } 1 .. 3;
+	my @steps = grep { defined } map { scalar bulk_insert($program, $session, $_) } $table, $second, $table;
 	return unless @steps == 3;
-	push @{ $session->{savepoints} }, 's0';
-	return ('BEGIN', $steps[0], 'SAVEPOINT s0', $steps[1],
+	return ('BEGIN', $steps[0], 'SAVEPOINT s0', $random->chance(20) ? "ALTER TABLE $second->{name} ADD COLUMN large_$program->{next_id} integer DEFAULT 5" : (), $steps[1],
 		$random->pick('ROLLBACK TO SAVEPOINT s0', 'ROLLBACK TO SAVEPOINT s0', 'SAVEPOINT s1'), $steps[2]);
 }
 

@@ -23,7 +23,9 @@ sub add_column
 	if ($random->chance(50))
 	{
 		my $default = $random->pick("integer NOT NULL DEFAULT 7", "text NOT NULL DEFAULT 'dflt'", "text DEFAULT repeat('d', 3000)", "timestamp NOT NULL DEFAULT '2024-01-01'", "integer DEFAULT (random() * 0)::integer");
-		return "ALTER TABLE $table->{name} ADD COLUMN $name $default";
+		# old rows have the default without being written again
+		my $update = $random->chance(60) ? Differential::Actions::update($program, $session, $table) : undef;
+		return ("ALTER TABLE $table->{name} ADD COLUMN $name $default", $update // ());
 	}
 	return "ALTER TABLE $table->{name} ADD COLUMN " . Differential::Objects::column($program, $name);
 }

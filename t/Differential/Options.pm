@@ -18,7 +18,7 @@ sub option_set
 	my ($program) = @_;
 	my ($random, $major) = @$program{qw(random major)};
 	my $max = $major >= 16 ? 4 : 3;
-	my $protocol = $random->weighted({ 1 => 3, 2 => 3, 3 => 3, 4 => 5 });
+	my $protocol = $random->weighted({ 1 => 2, 2 => 3, 3 => 4, 4 => 5 });
 	$protocol = $max if $protocol > $max;
 	my $two_phase = $random->chance(50);
 	$protocol = $max if $two_phase && $random->chance(70);
@@ -26,7 +26,7 @@ sub option_set
 	my @options = (proto_version => $protocol, publication_names => publication_list($program));
 	push @options, binary => $random->pick('true', 'true', 'on', 'TRUE', 'false') if $random->chance(45);
 	push @options, messages => $random->pick('true', 'true', 'true', 'false') if $random->chance(70);
-	if ($protocol >= 2 && $random->chance(75))
+	if ($protocol >= 2 && $random->chance(85))
 	{
 		push @options, streaming => $protocol >= 4 ? $random->pick('on', 'parallel', 'parallel', 'true') : $random->pick('on', 'on', 'true', 'off');
 	}
@@ -87,7 +87,7 @@ sub settings
 	push @settings, [ xmlbinary => 'hex' ] if $random->chance(10);
 	push @settings, [ search_path => 'd1, d3' ] if $random->chance(15);
 	push @settings, [ client_encoding => $random->pick('LATIN1', 'LATIN1', 'EUC_JP', 'SQL_ASCII', 'WIN1252', 'SJIS') ] if $random->chance(15);
-	push @settings, [ logical_decoding_work_mem => $random->pick('64kB', '64kB', '128kB') ] if $random->chance(70);
+	push @settings, [ logical_decoding_work_mem => $random->pick('64kB', '64kB', '128kB') ] if $random->chance(80);
 	push @settings, [ debug_logical_replication_streaming => 'immediate' ] if $major >= 17 && $random->chance(45);
 	push @settings, [ logical_decoding_mode => 'immediate' ] if $major == 16 && $random->chance(45);
 	return \@settings;

@@ -21,7 +21,7 @@ sub new
 	my $self = bless {
 		%params,
 		random => Differential::Random->new($params{seed}),
-		next_id => 1,
+		next_id => 41,
 		gids => 0,
 		transients => 0,
 		log => [],
@@ -32,9 +32,12 @@ sub new
 	}, $class;
 	Differential::Values::set_server($params{major});
 	my $random = $self->{random};
-	$self->{bulky} = $random->chance(40) ? 45 : 0;
+	$self->{bulky} = $random->chance(40) ? 35 : 0;
 	$self->{column_lists} = $random->pick(0, 0, 10, 40);
 	$self->{steps} = $random->between(15, 80);
+	# programs with bulk have two large transactions at least
+	$self->{scheduled} = { map { $random->below($self->{steps}) => 'large' } 1 .. 2 } if $self->{bulky};
+	$self->{step} = 0;
 	my %taste = map { $_ => $random->pick(1, 1, 2, 3) } sort keys %Differential::Actions::groups;
 	$self->{weights} = {};
 	foreach my $group (sort keys %taste)
@@ -144,9 +147,9 @@ sub define
 		$self->run($session, join ' ', "CREATE PUBLICATION $name", Differential::Objects::publication_objects($self, $session), $with ? "WITH $with" : ());
 		$self->{lasting_publications}{$name} = 1 if $self->{log}[-1][2] eq 'ok';
 	}
-	foreach (1 .. $random->between(0, 4))
+	foreach my $table (grep { !$_->{relispartition} && $random->chance(85) } $self->tables($session))
 	{
-		my $sql = Differential::Actions::insert($self, $session);
+		my $sql = Differential::Actions::first_rows($self, $session, $table);
 		$self->run($session, $sql) if $sql;
 	}
 	return;
@@ -161,7 +164,15 @@ sub step
 	my @able = grep { $_->{state} ne 'blocked' } @$sessions;
 	my $session = $random->pick(@able);
 
-	my $name = $session->{state} eq 'failed' ? $random->pick('rollback_to', 'end_failed') : $random->weighted($self->{weights});
+	my $scheduled = delete $self->{scheduled}{ ++$self->{step} };
+	if ($scheduled)
+	{
+		my ($idle) = grep { $_->{state} eq 'idle' } @able;
+		$self->run($session, 'ROLLBACK') unless $idle;
+		$self->settle($session);
+		$session = $idle || $session;
+	}
+	my $name = $scheduled && $session->{state} eq 'idle' ? $scheduled : $session->{state} eq 'failed' ? $random->pick('rollback_to', 'end_failed') : $random->weighted($self->{weights});
 	my @statements = $name eq 'end_failed' ? ($random->pick('ROLLBACK', 'ROLLBACK', 'COMMIT'))
 	  : $name eq 'rollback_to' && $session->{state} eq 'failed' && !@{ $session->{savepoints} } ? ('ROLLBACK')
 	  : do

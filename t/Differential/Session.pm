@@ -96,8 +96,27 @@ sub _ended
 	my $ping = $dbh->ping;
 	die "session lost after: $self->{sql}\n" . ($self->{error} // '') unless $ping;
 	$self->{state} = $ping == 1 ? 'idle' : $ping == 3 ? 'open' : 'failed';
+	$self->_note_savepoints if $result eq 'ok';
 	$self->{savepoints} = [] if $self->{state} eq 'idle';
 	return $result;
+}
+
+# Keeps the list of the savepoints there are.
+sub _note_savepoints
+{
+	my ($self) = @_;
+	my $points = $self->{savepoints};
+	if ($self->{sql} =~ /^SAVEPOINT (\S+)/)
+	{
+		push @$points, $1;
+	}
+	elsif ($self->{sql} =~ /^(ROLLBACK TO|RELEASE) SAVEPOINT (\S+)/)
+	{
+		my ($what, $name) = ($1, $2);
+		my ($i) = grep { $points->[$_] eq $name } reverse 0 .. $#$points;
+		splice @$points, $what eq 'RELEASE' ? $i : $i + 1;
+	}
+	return;
 }
 
 # Rows of a query on the catalogs, remembered until forget() is called.

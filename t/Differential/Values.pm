@@ -132,7 +132,7 @@ sub builtin_value
 	my $value = $random->pick(@$list);
 	$value =~ s/''/'/g;
 	$value =~ s/'/''/g;
-	my $cast = $type eq '"char"' ? 'pg_catalog."char"' : $type;
+	my $cast = $type eq '"char"' ? 'pg_catalog."char"' : $declaration{$type} && $type ne 'character varying' ? $declaration{$type} : $type;
 	return qq{E'$value'::$cast} =~ s/\\/\\\\/gr if $type eq 'text' || $type eq 'character varying';
 	return "'$value'::$cast";
 }
