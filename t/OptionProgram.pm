@@ -276,14 +276,12 @@ sub tables_differ
 		{
 			my $published = published($rules->{publication}, $name);
 			my @columns = grep { $rules->sends_column($name, $_) } @{ $published->{columns} };
-			my $key = $table->{key};
 			my $rows = $self->{control}->selectall_arrayref(
-				"SELECT $key AS real_key" . join('', map { $_ eq 'by' ? ', "by"::text' : ", \"$_\"::text" } @columns) . " FROM $name WHERE $published->{where}");
-			foreach my $row (@$rows)
+				'SELECT ' . join(', ', map { "\"$_\"::text" } @columns) . " FROM $name WHERE $published->{where}");
+			foreach my $values (@$rows)
 			{
-				my ($id, @values) = @$row;
 				my %row;
-				@row{@columns} = @values;
+				@row{@columns} = @$values;
 				$real->{ OptionStream::row_line(\%row) }++;
 			}
 		}
