@@ -239,8 +239,10 @@ send_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
  */
 static bool
 change_is_published(PluginState *state, RelationPlan *plan, Relation relation,
-					Relation target, ReorderBufferChange *change)
+					ReorderBufferChange *change)
 {
+	Relation	target;
+
 	switch (change->action)
 	{
 		case REORDER_BUFFER_CHANGE_INSERT:
@@ -253,7 +255,12 @@ change_is_published(PluginState *state, RelationPlan *plan, Relation relation,
 			if (change_old_tuple(change))
 				return true;
 			if (state->options.missing_identity != MISSING_IDENTITY_SKIP)
+			{
+				target = plan_open_target(plan, relation);
 				check_identity(state, plan, relation, target, "DELETE");
+				if (target != relation)
+					RelationClose(target);
+			}
 			elog(DEBUG1, "didn't send DELETE change because of missing oldtuple");
 			return false;
 		default:
@@ -287,12 +294,13 @@ change_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relation,
 
 	old = MemoryContextSwitchTo(state->change_context);
 	plan = plan_of_relation(state, relation);
-	if (plan && (plan->inserts || plan->updates || plan->deletes))
+	if (plan && (plan->inserts || plan->updates || plan->deletes) &&
+		change_is_published(state, plan, relation, change))
 	{
+		/* not opened for others: that can scan catalogs, see publication.c */
 		Relation	target = plan_open_target(plan, relation);
 
-		if (change_is_published(state, plan, relation, target, change))
-			send_change(ctx, txn, relation, plan, target, change);
+		send_change(ctx, txn, relation, plan, target, change);
 		if (target != relation)
 			RelationClose(target);
 	}

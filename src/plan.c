@@ -590,8 +590,8 @@ plan_build(PluginState *state, Relation relation)
 	Oid			relid = RelationGetRelid(relation);
 	RelationPlan *plan;
 	PublishedAs published;
-	Relation	published_as;
-	Relation	announced_as;
+	Relation	published_as = relation;
+	Relation	announced_as = relation;
 	uint64		generation = state->generation;
 
 	if (!is_publishable_relation(relation))
@@ -611,10 +611,16 @@ plan_build(PluginState *state, Relation relation)
 	publications_of_relation(state, relation, &published);
 	plan->published_as = published.relid;
 	plan->announced_as = published.announced;
-	published_as = open_relative(relation, published.relid);
-	announced_as = open_relative(relation, published.announced);
-	if (announced_as != relation)
+	if (published.announced != relid)
 		plan_find_or_make(state, published.announced)->is_root = true;
+
+	/* like pgoutput, only for rows: to open them can scan catalogs */
+	if (published.actions.pubinsert || published.actions.pubupdate ||
+		published.actions.pubdelete || session_watches_names(state))
+	{
+		published_as = open_relative(relation, published.relid);
+		announced_as = open_relative(relation, published.announced);
+	}
 
 	if (table_is_included(state, announced_as))
 	{

@@ -151,7 +151,9 @@ sub compare_set
 		$self->{reader} = connect_db($self->{node});
 	}
 	my $dbh = $self->{reader};
-	$dbh->do("SET statement_timeout = '120s'");
+	# Output functions of composite types lock the type: one that a prepared
+	# transaction has changed stays locked.
+	$dbh->do(q{SET statement_timeout = '120s'; SET lock_timeout = '300ms'});
 	foreach my $setting (@{ $set->{settings} })
 	{
 		$dbh->do('SELECT set_config(?, ?, false)', undef, @$setting);
@@ -197,7 +199,7 @@ sub compare_walsenders
 sub stream
 {
 	my ($self, $slot, $set) = @_;
-	my %settings = map { $_->[0] => $_->[1] } @{ $set->{settings} };
+	my %settings = (lock_timeout => '300ms', map { $_->[0] => $_->[1] } @{ $set->{settings} });
 	my $client = ReplicationClient->new($self->{node}, %settings);
 	my ($high, $low) = map { hex } split '/', $self->{end};
 	my $end = ($high << 32) + $low;
