@@ -38,8 +38,8 @@ typedef struct PluginState
 	List	   *publications;	/* of Publication *, those that exist */
 	bool		publications_valid;
 	List	   *warned_publications;	/* names, for missing_publication */
-	HTAB	   *listed_relations;	/* see notice_abort_by_list() */
-	HTAB	   *listed_schemas;
+	struct oid_table_hash *listed_relations;	/* see notice_abort_by_list() */
+	struct oid_table_hash *listed_schemas;
 	uint64		relation_map_generation;	/* counts changes of the catalogs */
 	uint64		schema_map_generation;
 

@@ -31,6 +31,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "oid_table.h"
 #include "publication.h"
 
 /*
@@ -76,13 +77,6 @@ publication_has_schema(Publication *publication, Oid schema_id)
 #endif
 }
 
-/* A list of publications that pgoutput would have in the catalog cache. */
-typedef struct ListedObject
-{
-	Oid			id;				/* hash key: relation or schema */
-	uint64		generation;		/* of the catalog when it was listed */
-} ListedObject;
-
 /*
  * Can a transaction abort while the session decodes it, since it is streamed
  * or prepared?
@@ -106,27 +100,19 @@ session_watches_aborts(PluginState *state)
  * for those that it would not, the server's check is made in its place.
  */
 static void
-notice_abort_by_list(PluginState *state, HTAB **listed, Oid id,
-					 uint64 generation)
+notice_abort_by_list(PluginState *state, struct oid_table_hash **listed,
+					 Oid oid, uint64 generation)
 {
-	ListedObject *object;
+	OidTableEntry *entry;
 	bool		found;
 
 	if (!session_watches_aborts(state))
 		return;
 
 	if (*listed == NULL)
-	{
-		HASHCTL		ctl;
-
-		ctl.keysize = sizeof(Oid);
-		ctl.entrysize = sizeof(ListedObject);
-		ctl.hcxt = state->context;
-		*listed = hash_create("pgoutput_ext listed", 64, &ctl,
-							  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	}
-	object = hash_search(*listed, &id, HASH_FIND, NULL);
-	if (object && object->generation == generation)
+		*listed = oid_table_create(state->context, OID_TABLE_START, NULL);
+	entry = oid_table_lookup(*listed, oid);
+	if (entry && entry->number == generation)
 		return;
 
 	if (TransactionIdIsValid(CheckXidAlive) &&
@@ -136,8 +122,8 @@ notice_abort_by_list(PluginState *state, HTAB **listed, Oid id,
 				(errcode(ERRCODE_TRANSACTION_ROLLBACK),
 				 errmsg("transaction aborted during system catalog scan")));
 
-	object = hash_search(*listed, &id, HASH_ENTER, &found);
-	object->generation = generation;
+	entry = oid_table_insert(*listed, oid, &found);
+	entry->number = generation;
 }
 
 static void
@@ -289,7 +275,7 @@ publications_of_relation(PluginState *state, Relation relation,
 {
 	Oid			relid = RelationGetRelid(relation);
 	bool		partitioned =
-		relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
+	relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
 	List	   *ancestors = NIL;
 	int			top_level = 0;
 	int			announced_level = 0;

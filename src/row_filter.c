@@ -232,9 +232,9 @@ row_filter_check(PluginState *state, RowFilter *filter, const TuplePlan *plan,
 				 bool has_old, bool has_new, ReorderBufferChangeType *action)
 {
 	FilteredAction filtered =
-		*action == REORDER_BUFFER_CHANGE_INSERT ? FILTERED_INSERT :
-		*action == REORDER_BUFFER_CHANGE_UPDATE ? FILTERED_UPDATE :
-		FILTERED_DELETE;
+	*action == REORDER_BUFFER_CHANGE_INSERT ? FILTERED_INSERT :
+	*action == REORDER_BUFFER_CHANGE_UPDATE ? FILTERED_UPDATE :
+	FILTERED_DELETE;
 	ExprState  *expression = filter->expressions[filtered];
 	Datum	   *saved;
 	bool		old_passes;

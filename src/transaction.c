@@ -23,16 +23,9 @@
 
 #include "compat.h"
 #include "metadata.h"
+#include "oid_table.h"
 #include "pattern.h"
 #include "transaction.h"
-
-/* A relation that a streamed transaction was told. */
-typedef struct AnnouncedRelation
-{
-	Oid			relid;			/* hash key */
-	RelationPlan *plan;
-	uint64		build;			/* of the plan, when it was announced */
-} AnnouncedRelation;
 
 typedef struct CanonicalSetting
 {
@@ -164,7 +157,7 @@ transaction_end(ReorderBufferTXN *txn)
 	if (transaction->told)
 		metadata_end_stream(transaction);
 	if (transaction->announced)
-		hash_destroy(transaction->announced);
+		oid_table_destroy(transaction->announced);
 	pfree(transaction);
 }
 
@@ -263,19 +256,21 @@ send_relation(LogicalDecodingContext *ctx, ReorderBufferTXN *subtxn,
 	metadata_relation(ctx, subtxn, relation, columns, root);
 }
 
-/* Has a streamed transaction been told of a relation? */
+/*
+ * Has a streamed transaction been told of a relation?  Its table has the plans
+ * of those that it was told, with the number of their build.
+ */
 static bool
 stream_was_told(TransactionState *transaction, RelationPlan *plan)
 {
-	AnnouncedRelation *announced;
+	OidTableEntry *entry;
 
 	if (plan->announced_stream == transaction->stream)
 		return true;
 	if (transaction->announced == NULL)
 		return false;
-	announced = hash_search(transaction->announced, &plan->relid, HASH_FIND,
-							NULL);
-	if (announced == NULL || announced->build != plan->build)
+	entry = oid_table_lookup(transaction->announced, plan->relid);
+	if (entry == NULL || entry->number != plan->build)
 		return false;
 	plan->announced_stream = transaction->stream;
 	return true;
@@ -285,22 +280,15 @@ static void
 remember_told(PluginState *state, TransactionState *transaction,
 			  RelationPlan *plan)
 {
-	AnnouncedRelation *announced;
+	OidTableEntry *entry;
+	bool		found;
 
 	if (transaction->announced == NULL)
-	{
-		HASHCTL		ctl;
-
-		ctl.keysize = sizeof(Oid);
-		ctl.entrysize = sizeof(AnnouncedRelation);
-		ctl.hcxt = state->context;
-		transaction->announced = hash_create("pgoutput_ext stream", 16, &ctl,
-											 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	}
-	announced = hash_search(transaction->announced, &plan->relid, HASH_ENTER,
-							NULL);
-	announced->plan = plan;
-	announced->build = plan->build;
+		transaction->announced = oid_table_create(state->context,
+												  OID_TABLE_START, NULL);
+	entry = oid_table_insert(transaction->announced, plan->relid, &found);
+	entry->object = plan;
+	entry->number = plan->build;
 	plan->announced_stream = transaction->stream;
 }
 
@@ -361,16 +349,18 @@ void
 stream_committed(PluginState *state, ReorderBufferTXN *txn)
 {
 	TransactionState *transaction = transaction_of(txn);
-	HASH_SEQ_STATUS status;
-	AnnouncedRelation *announced;
+	oid_table_iterator iterator;
+	OidTableEntry *entry;
 
 	if (transaction == NULL || transaction->announced == NULL)
 		return;
-	hash_seq_init(&status, transaction->announced);
-	while ((announced = hash_seq_search(&status)) != NULL)
+	oid_table_start_iterate(transaction->announced, &iterator);
+	while ((entry = oid_table_iterate(transaction->announced, &iterator)) != NULL)
 	{
-		if (announced->plan->build == announced->build)
-			announced->plan->announced = true;
+		RelationPlan *plan = entry->object;
+
+		if (plan->build == entry->number)
+			plan->announced = true;
 	}
 }
 
@@ -387,7 +377,7 @@ stream_aborted(PluginState *state, ReorderBufferTXN *txn)
 	if (transaction == NULL)
 		return;
 	if (transaction->announced)
-		hash_destroy(transaction->announced);
+		oid_table_destroy(transaction->announced);
 	transaction->announced = NULL;
 	if (transaction->told)
 		metadata_forget_stream(transaction);

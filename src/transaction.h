@@ -18,7 +18,7 @@ typedef struct TransactionState
 	ReplOriginId origin;		/* that was seen last, see origin_is_wanted() */
 	bool		origin_excluded;	/* by options */
 	uint64		stream;			/* tells streams apart; 0: not streamed */
-	HTAB	   *announced;		/* relations that the stream was told */
+	struct oid_table_hash *announced;	/* relations that the stream was told */
 	struct MetadataTold *told;	/* metadata that the stream was told */
 } TransactionState;
 
