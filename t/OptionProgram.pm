@@ -259,6 +259,9 @@ sub message
 	my ($self, $transactional) = @_;
 	my $prefix = ('m', 'm1', 'M', 'other.x', '')[ rand 5 ];
 	$self->{dbh}->do('SELECT pg_logical_emit_message(?, ?, ?)', undef, $transactional, $prefix, 'content ' . int rand 100);
+	# The server orders a Message by where it ends, which is where the next
+	# record begins: if that is of a savepoint, either may come first.
+	$self->insert('s1.unpublished') if $transactional;
 	return;
 }
 
