@@ -112,6 +112,23 @@ SELECT FROM next();
 UPDATE root SET b = 6;
 SELECT * FROM changes('missing_identity', 'error');
 
+-- A key that is a generated column, and not sent. (18 lets it be changed only if
+-- it is published.)
+SELECT FROM next();
+CREATE TABLE generated (a int, k int GENERATED ALWAYS AS (a * 2) STORED PRIMARY KEY);
+ALTER PUBLICATION identity_policy SET TABLE generated;
+DO $$
+BEGIN
+	IF current_setting('server_version_num')::int >= 180000 THEN
+		ALTER PUBLICATION identity_policy SET (publish_generated_columns = stored);
+	END IF;
+END $$;
+INSERT INTO generated VALUES (1);
+DELETE FROM generated;
+SELECT * FROM changes('missing_identity', 'error', 'generated_columns', 'stored');
+SELECT * FROM changes('missing_identity', 'skip', 'generated_columns', 'none');
+SELECT * FROM changes('missing_identity', 'error', 'generated_columns', 'none');
+
 SELECT pg_drop_replication_slot('regress_identity_policy');
 DROP PUBLICATION identity_policy;
 DROP SCHEMA identity_policy CASCADE;
