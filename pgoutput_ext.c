@@ -140,23 +140,16 @@ static void
 send_update(LogicalDecodingContext *ctx, TransactionId xid, Relation target,
 			TuplePlan *tuple, bool has_old)
 {
-	PluginState *state = plugin_state(ctx);
-	char		kind = has_old ? old_tuple_kind(target) : 'N';
-
 	OutputPluginPrepareWrite(ctx, true);
 	message_change(ctx->out, LOGICAL_REP_MSG_UPDATE, xid,
-				   RelationGetRelid(target), kind);
-	if (kind == 'O' && state->options.unchanged_toast == UNCHANGED_TOAST_MARKER)
-		tuple_write_both(state, tuple, ctx->out);
-	else
+				   RelationGetRelid(target),
+				   has_old ? old_tuple_kind(target) : 'N');
+	if (has_old)
 	{
-		if (has_old)
-		{
-			tuple_write(state, tuple, ctx->out, OLD_TUPLE);
-			appendStringInfoCharMacro(ctx->out, 'N');
-		}
-		tuple_write_new(state, tuple, ctx->out, target, has_old);
+		tuple_write(plugin_state(ctx), tuple, ctx->out, OLD_TUPLE);
+		appendStringInfoCharMacro(ctx->out, 'N');
 	}
+	tuple_write_new(plugin_state(ctx), tuple, ctx->out, target, has_old);
 	OutputPluginWrite(ctx, true);
 }
 

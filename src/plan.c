@@ -366,7 +366,7 @@ plan_tuple_build(PluginState *state, RelationPlan *plan, Relation relation,
 	if (plan->filter || state->options.split_key_updates)
 		nsource = desc->natts;
 
-	tuples_make_room(state, Max(nsource, nsent));
+	tuples_make_room(state, nsource);
 
 	memory = MemoryContextAlloc(state->context,
 								MAXALIGN(sizeof(TuplePlan)) +

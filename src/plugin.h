@@ -66,7 +66,6 @@ typedef struct PluginState
 	int			max_columns;
 	Datum	   *values[2];
 	bool	   *nulls[2];
-	int		   *starts;			/* of the old one's, in the message */
 } PluginState;
 
 static inline PluginState *

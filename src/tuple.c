@@ -32,10 +32,6 @@ tuples_make_room(PluginState *state, int ncolumns)
 	if (ncolumns < state->max_columns)
 		return;
 	state->max_columns = Max(ncolumns + 1, 2 * state->max_columns);
-	if (state->starts)
-		pfree(state->starts);
-	state->starts = MemoryContextAlloc(state->context,
-									   state->max_columns * sizeof(int));
 	for (int i = OLD_TUPLE; i <= NEW_TUPLE; i++)
 	{
 		if (state->values[i])
@@ -185,74 +181,6 @@ tuple_write(PluginState *state, const TuplePlan *plan, StringInfo out,
 	pq_writeint16(out, plan->nsent);
 	for (int i = 0; i < plan->nsent; i++)
 		write_column(&plan->sent[i], out, values, nulls);
-}
-
-/* Is a value of the new tuple the same, byte for byte, in the old one? */
-static inline bool
-same_in_old_tuple(PluginState *state, const SourceColumn *column, int source)
-{
-	Datum		old_value = state->values[OLD_TUPLE][source];
-	Datum		value = state->values[NEW_TUPLE][source];
-	const char *old_bytes = DatumGetPointer(old_value);
-	const char *bytes = DatumGetPointer(value);
-
-	if (state->nulls[OLD_TUPLE][source] || state->nulls[NEW_TUPLE][source])
-		return false;
-	if (column->by_value)
-		return value == old_value;
-	if (column->length > 0)
-		return memcmp(bytes, old_bytes, column->length) == 0;
-	return column->length == -1 &&
-		VARSIZE_ANY(bytes) == VARSIZE_ANY(old_bytes) &&
-		memcmp(bytes, old_bytes, VARSIZE_ANY(bytes)) == 0;
-}
-
-/*
- * tuple_write_both
- *		Writes TupleData of a whole old tuple and of the new one, with what is
- *		between them in an Update.
- *
- * Most columns of an UPDATE are the same in both.  Their bytes are copied from
- * the old tuple's TupleData, where a direct encoder has written them, which
- * makes the same of the same value.
- */
-void
-tuple_write_both(PluginState *state, const TuplePlan *plan, StringInfo out)
-{
-	int		   *starts = state->starts;
-	int			i;
-
-	message_room(out, sizeof(uint16));
-	pq_writeint16(out, plan->nsent);
-	for (i = 0; i < plan->nsent; i++)
-	{
-		starts[i] = out->len;
-		write_column(&plan->sent[i], out, state->values[OLD_TUPLE],
-					 state->nulls[OLD_TUPLE]);
-	}
-	starts[i] = out->len;
-
-	message_room(out, 1 + sizeof(uint16));
-	out->data[out->len++] = 'N';
-	pq_writeint16(out, plan->nsent);
-	for (i = 0; i < plan->nsent; i++)
-	{
-		const SentColumn *column = &plan->sent[i];
-		int			source = column->source;
-
-		if (source >= 0 && column->type->direct &&
-			same_in_old_tuple(state, &plan->source[source], source))
-		{
-			int			length = starts[i + 1] - starts[i];
-
-			message_room(out, length);
-			memcpy(out->data + out->len, out->data + starts[i], length);
-			out->len += length;
-		}
-		else
-			write_column(column, out, state->values[NEW_TUPLE],
-						 state->nulls[NEW_TUPLE]);
-	}
 }
 
 /* Does the old tuple carry the value of a column that the new one does not? */

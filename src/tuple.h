@@ -52,8 +52,6 @@ extern void tuple_read(PluginState *state, const TuplePlan *plan,
 					   Relation relation, HeapTuple tuple, int which);
 extern void tuple_write(PluginState *state, const TuplePlan *plan,
 						StringInfo out, int which);
-extern void tuple_write_both(PluginState *state, const TuplePlan *plan,
-							 StringInfo out);
 extern void tuple_write_unchanged(PluginState *state, const TuplePlan *plan,
 								  StringInfo out, Relation target,
 								  bool has_old);

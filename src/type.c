@@ -177,7 +177,6 @@ encode_unresolved(StringInfo out, Datum value, TypeEncoder *encoder)
 					 encode == NULL && is_nested(type));
 	ReleaseSysCache(tuple);
 
-	entry->direct = encode != NULL;
 	if (encode == NULL)
 		encode = entry->dependent ? encode_dependent : encode_by_function;
 	if (entry->valid)

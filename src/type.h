@@ -24,7 +24,6 @@ typedef struct TypeEntry
 	TypeEncoder encoder;		/* must be first: encoders get it as such */
 	PluginState *state;
 	bool		valid;			/* not changed since it was looked up */
-	bool		direct;			/* equal values are encoded the same */
 	bool		dependent;
 	uint64		generation;
 	MemoryContext context;		/* of what the function remembers, if any */
