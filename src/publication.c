@@ -522,6 +522,35 @@ names_columns(const PublishedAs *published)
 	return false;
 }
 
+#ifdef HAVE_PUBLICATION_DETAILS
+/*
+ * publications_pin
+ *		Keeps the relation that changes are published as open where pgoutput
+ *		does: if it has a row filter or a column list, from 18 on always.
+ *
+ * An invalidation of an open relation reads its catalogs again at once, and may
+ * notice an abort there, see notice_abort_by_list().  The server closes it when
+ * the transaction, or the piece of it that is streamed, has been decoded.
+ */
+void
+publications_pin(PluginState *state, const PublishedAs *published,
+				 Relation published_as, bool filtered)
+{
+	bool		pin = filtered;
+#ifdef HAVE_PUBLISHED_GENERATED_COLUMNS
+	pin = true;
+#else
+	ListCell   *lc;
+
+	foreach(lc, published->publications)
+		pin |= publication_column_list(lfirst(lc), published->relid) != NULL;
+#endif
+
+	if (pin && session_watches_aborts(state))
+		RelationIncrementReferenceCount(published_as);
+}
+#endif
+
 /*
  * publications_columns
  *		Sets which columns of a relation, the one that changes are published

@@ -27,6 +27,10 @@ typedef struct PublishedAs
 extern void publications_load(PluginState *state);
 extern void publications_of_relation(PluginState *state, Relation relation,
 									 PublishedAs *result);
+#ifdef HAVE_PUBLICATION_DETAILS
+extern void publications_pin(PluginState *state, const PublishedAs *published,
+							 Relation published_as, bool filtered);
+#endif
 extern void publications_columns(const PublishedAs *published,
 								 Relation relation, GeneratedColumns policy,
 								 ColumnSet *columns);

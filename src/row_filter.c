@@ -150,8 +150,11 @@ row_filter_build(PluginState *state, const PublishedAs *published,
 	RowFilter  *filter;
 	MemoryContext context;
 	MemoryContext old;
+	bool		filtered;
 
-	if (!collect_filters(published, published_as, filters))
+	filtered = collect_filters(published, published_as, filters);
+	publications_pin(state, published, published_as, filtered);
+	if (!filtered)
 		return NULL;
 
 	/*
