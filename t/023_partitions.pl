@@ -91,6 +91,12 @@ $results = run_case($dbh, 'publications of root, sub-root and leaf', [ 'pleaflis
 	[ 'CREATE PUBLICATION psub FOR TABLE sub WITH (publish_via_partition_root)', 'CREATE PUBLICATION pboth FOR TABLE root, sub, leaf_c WITH (publish_via_partition_root, publish = insert)' ],
 	[ 'INSERT INTO root VALUES (23, 6, \'x\'), (17, 7, \'y\')', 'DELETE FROM root WHERE id = 23' ]);
 like(changes_text($results->{text}), qr/RELATION "public"."root"/, 'the topmost wins');
+# Without publish_via_partition_root the root's publication counts for the leaf
+# like one of its own: a list beside none does not agree.
+$results = run_case($dbh, 'publications of the root, not via it, and of the leaf with a list', [ 'pnoroot', 'pleaflist' ],
+	[ 'CREATE PUBLICATION pnoroot FOR TABLE root' ], [ 'INSERT INTO root VALUES (14, 6, \'x\')', 'DELETE FROM root WHERE id = 14' ]);
+is(changes_text($results->{text}), qq{ERROR 0A000 cannot use different column lists for table "public.leaf_b" in different publications\n}, 'the server\'s error');
+$dbh->do('DROP PUBLICATION pnoroot');
 foreach my $pubs ([ 'psub', 'pleaflist' ], ['psub'], [ 'pboth', 'psub' ], [ 'psub', 'pboth' ])
 {
 	$results = run_case($dbh, "publications @$pubs", $pubs, [], [ 'DELETE FROM root WHERE id IN (24, 18)', 'INSERT INTO root VALUES (24, 6, \'x\'), (18, 7, \'y\')', 'DELETE FROM root WHERE id = 24' ]);
