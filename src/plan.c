@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan.c
- *	  Relation plans: build, look up, invalidate, evict.
+ *	  Relation plans: build, look up, evict.
  *
  * Callbacks ask for a relation's plan at each change.  A plan is built in the
  * per-change context, with the historic snapshot of the change; what stays is
@@ -17,11 +17,10 @@
 #include "postgres.h"
 
 #include "access/sysattr.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/syscache.h"
 
+#include "invalidation.h"
 #include "pattern.h"
 #include "plan.h"
 #include "publication.h"
@@ -40,161 +39,6 @@ typedef struct KnownRelation
 	RelationPlan *plan;
 } KnownRelation;
 
-/* Sessions of this process, for the callbacks, which have none of their own. */
-static dlist_head sessions = DLIST_STATIC_INIT(sessions);
-
-/* Does the session look at relation names, which are not the plan's own? */
-static bool
-session_watches_names(PluginState *state)
-{
-	return state->options.include_tables || state->options.exclude_tables ||
-		state->options.exclude_columns ||
-		state->options.partition_root != PARTITION_ROOT_PUBLICATION;
-}
-
-/*
- * Do plans hold more of the relation announced than its name and columns, or
- * depend on names?
- */
-static bool
-session_watches_roots(PluginState *state)
-{
-	return state->options.split_key_updates ||
-		state->options.missing_identity != MISSING_IDENTITY_SKIP ||
-		session_watches_names(state);
-}
-
-static void
-relation_invalidated(Datum arg, Oid relid)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &sessions)
-	{
-		PluginState *state = dlist_container(PluginState, node, iter.cur);
-		RelationPlan *plan;
-
-		if (!OidIsValid(relid))
-		{
-			state->generation++;
-			continue;
-		}
-		plan = plan_find(state, relid);
-		if (plan == NULL)
-			continue;
-		plan->valid = false;
-		/* the plans of a root's partitions hold some of it */
-		if (plan->is_root && session_watches_roots(state))
-			state->generation++;
-	}
-}
-
-static void
-publication_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &sessions)
-	{
-		PluginState *state = dlist_container(PluginState, node, iter.cur);
-
-		state->publications_valid = false;
-#ifndef HAVE_RELSYNC_INVALIDATION
-		state->generation++;
-#endif
-	}
-}
-
-static void
-publication_map_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &sessions)
-	{
-		PluginState *state = dlist_container(PluginState, node, iter.cur);
-
-		if (cache_id == PUBLICATIONRELMAP)
-			state->relation_map_generation++;
-		else
-			state->schema_map_generation++;
-#ifndef HAVE_RELSYNC_INVALIDATION
-		state->generation++;
-#endif
-	}
-}
-
-static void
-namespace_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &sessions)
-	{
-		PluginState *state = dlist_container(PluginState, node, iter.cur);
-
-#ifndef HAVE_NAMESPACE_FLUSH
-		if (!session_watches_names(state))
-			continue;
-#endif
-		state->generation++;
-	}
-}
-
-static void
-type_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &sessions)
-		types_invalidate(dlist_container(PluginState, node, iter.cur), hash);
-}
-
-static void
-function_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &sessions)
-		types_invalidate_functions(dlist_container(PluginState, node, iter.cur));
-}
-
-/* Callbacks cannot be taken back: they are registered once per process. */
-static void
-register_callbacks(void)
-{
-	static bool registered = false;
-
-	if (registered)
-		return;
-	registered = true;
-
-	CacheRegisterRelcacheCallback(relation_invalidated, (Datum) 0);
-	CacheRegisterSyscacheCallback(PUBLICATIONOID, publication_changed,
-								  (Datum) 0);
-#ifdef HAVE_RELSYNC_INVALIDATION
-	CacheRegisterRelSyncCallback(relation_invalidated, (Datum) 0);
-#endif
-	CacheRegisterSyscacheCallback(PUBLICATIONRELMAP, publication_map_changed,
-								  (Datum) 0);
-#ifdef HAVE_PUBLICATION_DETAILS
-	CacheRegisterSyscacheCallback(PUBLICATIONNAMESPACEMAP,
-								  publication_map_changed, (Datum) 0);
-#endif
-	CacheRegisterSyscacheCallback(NAMESPACEOID, namespace_changed, (Datum) 0);
-	CacheRegisterSyscacheCallback(TYPEOID, type_changed, (Datum) 0);
-	CacheRegisterSyscacheCallback(PROCOID, function_changed, (Datum) 0);
-}
-
-/* Takes a session off the list when its memory goes, however that comes. */
-static void
-forget_session(void *arg)
-{
-	PluginState *state = arg;
-
-	dlist_delete(&state->node);
-}
-
 /*
  * plans_init
  *		Prepares a session's plans and has its invalidations arrive.
@@ -203,7 +47,6 @@ void
 plans_init(LogicalDecodingContext *ctx)
 {
 	PluginState *state = plugin_state(ctx);
-	MemoryContextCallback *callback;
 	HASHCTL		ctl;
 
 	ctl.keysize = sizeof(Oid);
@@ -214,13 +57,7 @@ plans_init(LogicalDecodingContext *ctx)
 	dlist_init(&state->tuple_plans);
 	state->generation = 1;
 
-	callback = MemoryContextAlloc(state->context, sizeof(*callback));
-	callback->func = forget_session;
-	callback->arg = state;
-	dlist_push_head(&sessions, &state->node);
-	MemoryContextRegisterResetCallback(state->context, callback);
-
-	register_callbacks();
+	invalidation_subscribe(state);
 }
 
 /* The plan of a relation, valid or not; NULL if it has none yet. */
