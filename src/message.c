@@ -153,6 +153,9 @@ index_columns(Oid index_id)
 Bitmapset *
 relation_identity_columns(Relation relation)
 {
+	/* as the server does: asking for the index would scan pg_index */
+	if (!relation->rd_rel->relhasindex)
+		return NULL;
 	return index_columns(RelationGetReplicaIndex(relation));
 }
 
