@@ -1,7 +1,7 @@
 # Generated programs: what slots of pgoutput and of pgoutput_ext give over the
 # same WAL must be the same, byte for byte, errors included. The programs are
 # those of the seeds PGOUTPUT_EXT_SEED (1) and the following ones,
-# PGOUTPUT_EXT_PROGRAMS (200) of them; scripts/differential runs any others.
+# PGOUTPUT_EXT_PROGRAMS (100) of them; scripts/differential runs any others.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ use PgoutputMessage;
 use Test::More;
 
 my $first = $ENV{PGOUTPUT_EXT_SEED} // 1;
-my $programs = $ENV{PGOUTPUT_EXT_PROGRAMS} // 200;
+my $programs = $ENV{PGOUTPUT_EXT_PROGRAMS} // 100;
 my $differential = Differential->new;
 my $failed = 0;
 
