@@ -526,7 +526,8 @@ names_columns(const PublishedAs *published)
 /*
  * publications_pin
  *		Keeps the relation that changes are published as open where pgoutput
- *		does: if it has a row filter or a column list, from 18 on always.
+ *		does: if an action is not published at all or only with row filters,
+ *		or there is a column list; from 18 on always.
  *
  * An invalidation of an open relation reads its catalogs again at once, and may
  * notice an abort there, see notice_abort_by_list().  The server closes it when
@@ -534,9 +535,9 @@ names_columns(const PublishedAs *published)
  */
 void
 publications_pin(PluginState *state, const PublishedAs *published,
-				 Relation published_as, bool filtered)
+				 Relation published_as, bool unfiltered_all)
 {
-	bool		pin = filtered;
+	bool		pin = !unfiltered_all;
 #ifdef HAVE_PUBLISHED_GENERATED_COLUMNS
 	pin = true;
 #else

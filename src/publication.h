@@ -29,7 +29,7 @@ extern void publications_of_relation(PluginState *state, Relation relation,
 									 PublishedAs *result);
 #ifdef HAVE_PUBLICATION_DETAILS
 extern void publications_pin(PluginState *state, const PublishedAs *published,
-							 Relation published_as, bool filtered);
+							 Relation published_as, bool unfiltered_all);
 #endif
 extern void publications_columns(const PublishedAs *published,
 								 Relation relation, GeneratedColumns policy,

@@ -72,11 +72,12 @@ publication_filter(Publication *publication, Oid relid, Oid schema_id)
 
 /*
  * Collects the filters of each action; NIL where the action is not filtered.
- * Returns whether any action is.
+ * Returns whether any action is.  Sets "*unfiltered_all" if each action is
+ * published by a publication without a filter.
  */
 static bool
 collect_filters(const PublishedAs *published, Relation relation,
-				List **filters)
+				List **filters, bool *unfiltered_all)
 {
 	bool		unfiltered[FILTERED_ACTIONS] = {false};
 	bool		any = false;
@@ -104,10 +105,13 @@ collect_filters(const PublishedAs *published, Relation relation,
 		}
 	}
 
+	*unfiltered_all = true;
 	for (int i = 0; i < FILTERED_ACTIONS; i++)
 	{
 		if (unfiltered[i])
 			filters[i] = NIL;
+		else
+			*unfiltered_all = false;
 		any |= filters[i] != NIL;
 	}
 	return any;
@@ -151,9 +155,11 @@ row_filter_build(PluginState *state, const PublishedAs *published,
 	MemoryContext context;
 	MemoryContext old;
 	bool		filtered;
+	bool		unfiltered_all;
 
-	filtered = collect_filters(published, published_as, filters);
-	publications_pin(state, published, published_as, filtered);
+	filtered = collect_filters(published, published_as, filters,
+							   &unfiltered_all);
+	publications_pin(state, published, published_as, unfiltered_all);
 	if (!filtered)
 		return NULL;
 
