@@ -41,6 +41,7 @@ logical_decoding_work_mem = '64MB'
 		results => {},
 		comparisons => 0,
 		errors => 0,
+		dependent => 0,    # comparisons explained by depends_on_backend
 	}, $class;
 	$self->{reader} = connect_db($node);
 	my @sessions = map { Differential::Session->new("S$_", connect_db($node), $self->{control}) } 0 .. 2;
@@ -151,13 +152,7 @@ sub compare_set
 		$self->{reader} = connect_db($self->{node});
 	}
 	my $dbh = $self->{reader};
-	# Output functions of composite types lock the type: one that a prepared
-	# transaction has changed stays locked.
-	$dbh->do(q{SET statement_timeout = '120s'; SET lock_timeout = '300ms'});
-	foreach my $setting (@{ $set->{settings} })
-	{
-		$dbh->do('SELECT set_config(?, ?, false)', undef, @$setting);
-	}
+	set_reader($dbh, $set);
 	my ($difference, $expected) = compare_slots(
 		$dbh, $pair, options => $set->{options}, ours_first => $random->chance(50), %how);
 	$self->{comparisons}++;
@@ -176,7 +171,42 @@ sub compare_set
 	}
 	$dbh->do('RESET ALL');
 	return unless defined $difference;
+	return if !$how{get} && $self->depends_on_backend($pair, $set);
 	return Differential::Options::text($set) . "\n$difference";
+}
+
+sub set_reader
+{
+	my ($dbh, $set) = @_;
+
+	# Output functions of composite types lock the type: one that a prepared
+	# transaction has changed stays locked.
+	$dbh->do(q{SET statement_timeout = '120s'; SET lock_timeout = '300ms'});
+	$dbh->do('SELECT set_config(?, ?, false)', undef, @$_) foreach @{ $set->{settings} };
+	return;
+}
+
+# A backend remembers what types it has met, and looks into no catalog for them
+# again: where that is noticed (by the abort of a transaction that is streamed),
+# the second reader ends elsewhere than the first one, whichever plugin it has. Is
+# that all? Then pgoutput reads otherwise when it reads twice in a new backend, and
+# pgoutput_ext reads the same as it both times.
+sub depends_on_backend
+{
+	my ($self, $pair, $set) = @_;
+	my @read;
+	foreach my $slot (@$pair{qw(oracle ours)})
+	{
+		my $dbh = connect_db($self->{node});
+		set_reader($dbh, $set);
+		push @read, [ map { PgoutputExt::read_slot($dbh, $slot, options => $set->{options}) } 1 .. 2 ];
+		$dbh->disconnect;
+	}
+	my ($oracle, $ours) = @read;
+	return 0 if !defined PgoutputExt::difference(@$oracle);
+	return 0 if grep { defined PgoutputExt::difference($oracle->[$_], $ours->[$_]) } 0, 1;
+	$self->{dependent}++;
+	return 1;
 }
 
 # Like compare_set, but over two replication connections.
