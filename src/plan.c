@@ -121,49 +121,77 @@ evict_tuple_plans(PluginState *state)
 }
 
 static uint8
-alignment_in_bytes(char attalign)
+align_mask(char attalign)
 {
 	switch (attalign)
 	{
 		case TYPALIGN_DOUBLE:
-			return ALIGNOF_DOUBLE;
+			return ALIGNOF_DOUBLE - 1;
 		case TYPALIGN_INT:
-			return ALIGNOF_INT;
+			return ALIGNOF_INT - 1;
 		case TYPALIGN_SHORT:
-			return ALIGNOF_SHORT;
+			return ALIGNOF_SHORT - 1;
 		default:
-			return 1;
+			return 0;
 	}
 }
 
-/* Fills in how the relation's own heap tuples are read. */
+static ColumnLayout
+column_layout(Form_pg_attribute att)
+{
+	if (att->attlen == -1)
+		return LAYOUT_VARLENA;
+	if (att->attlen == -2)
+		return LAYOUT_CSTRING;
+	if (!att->attbyval)
+		return LAYOUT_FIXED;
+	switch (att->attlen)
+	{
+		case 1:
+			return LAYOUT_1_BYTE;
+		case 2:
+			return LAYOUT_2_BYTES;
+		case 4:
+			return LAYOUT_4_BYTES;
+		case 8:
+			return LAYOUT_8_BYTES;
+		default:
+			elog(ERROR, "unexpected length %d of a type passed by value",
+				 att->attlen);
+	}
+	return LAYOUT_FIXED;		/* keep the compiler quiet */
+}
+
+/*
+ * Fills in how the relation's own heap tuples are read, and whether they can
+ * be written meanwhile: if all columns sent are in the tuples' order.
+ */
 static void
 plan_source_columns(TuplePlan *plan, TupleDesc desc)
 {
-	int32		offset = 0;		/* -1 behind a column of variable length */
+	int			nsent = 0;
 
-	plan->nfixed = 0;
 	for (int i = 0; i < plan->nsource; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
 		SourceColumn *column = &plan->source[i];
 
 		column->length = att->attlen;
-		column->by_value = att->attbyval;
-		column->alignment = alignment_in_bytes(att->attalign);
-		/* a varlena is not always aligned, unless it is there already */
-		if (offset >= 0 &&
-			(att->attlen != -1 ||
-			 offset == TYPEALIGN(column->alignment, offset)))
-			offset = TYPEALIGN(column->alignment, offset);
-		else
-			offset = -1;
-		column->offset = offset;
-		if (offset < 0)
-			continue;
-		plan->nfixed++;
-		offset = att->attlen > 0 ? offset + att->attlen : -1;
+		column->layout = column_layout(att);
+		column->align_mask = align_mask(att->attalign);
+		column->type = NULL;
+		if (nsent < plan->nsent && plan->sent[nsent].source == i)
+			column->type = plan->sent[nsent++].type;
 	}
+	plan->direct = nsent == plan->nsent;
+}
+
+/* Does anybody look at the values of tuples before they are written? */
+static bool
+needs_values(PluginState *state, const RelationPlan *plan)
+{
+	return plan->filter || state->options.split_key_updates ||
+		state->options.unchanged_toast != UNCHANGED_TOAST_MARKER;
 }
 
 /*
@@ -219,6 +247,7 @@ plan_tuple_build(PluginState *state, RelationPlan *plan, Relation relation,
 	tuple->nsent = nsent;
 	memcpy(tuple->sent, sent, sizeof(SentColumn) * nsent);
 	plan_source_columns(tuple, desc);
+	tuple->direct &= !needs_values(state, plan);
 
 	free_tuple_plan(state, plan);
 	plan->tuple = tuple;

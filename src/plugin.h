@@ -62,7 +62,9 @@ typedef struct PluginState
 
 	struct Metadata *metadata;	/* NULL unless the client asked for any */
 
-	/* tuple.c: the columns of the new and of the old tuple */
+	/* tuple.c: the old and the new tuple, and their columns */
+	HeapTuple	tuples[2];
+	TupleDesc	tuples_desc;
 	int			max_columns;
 	Datum	   *values[2];
 	bool	   *nulls[2];

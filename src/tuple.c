@@ -3,10 +3,11 @@
  * tuple.c
  *	  Tuples: from heap tuples to TupleData.
  *
- * The hot path.  A callback reads a heap tuple into the session's arrays of
- * column values, up to the last column that is needed, and writes TupleData
- * in one pass over the columns that are sent.  Values point into the tuple;
- * what encoders allocate is in the per-change context.
+ * The hot path.  TupleData is written in one pass over a heap tuple, where the
+ * plan is direct.  Where columns are sent in another order, or a row filter or
+ * an option looks at them before, the tuple is read into the session's arrays
+ * of column values and written from those.  Values point into the tuple; what
+ * encoders allocate is in the per-change context.
  *
  *-------------------------------------------------------------------------
  */
@@ -46,124 +47,183 @@ tuples_make_room(PluginState *state, int ncolumns)
 	}
 }
 
+/* The first byte of a column that is aligned.  Heap tuples are, in memory. */
+static inline char *
+aligned(const SourceColumn *column, char *p)
+{
+	uintptr_t	mask = column->align_mask;
+
+	return (char *) (((uintptr_t) p + mask) & ~mask);
+}
+
 /*
- * Where a column that is not at a fixed offset begins: aligned, unless it is a
- * varlena with a one-byte header.
+ * The value of the column that begins at "*next" or, aligned, behind it;
+ * moves "*next" behind the value.
  */
-static inline uint32
-column_start(const SourceColumn *column, const char *data, uint32 offset)
+static inline Datum
+next_value(const SourceColumn *column, char **next)
 {
-	if (column->length == -1 && data[offset] != 0)
-		return offset;
-	return TYPEALIGN(column->alignment, offset);
-}
+	char	   *p = *next;
+	Datum		value;
 
-/* Reads columns from "first" on of a tuple without nulls. */
-static void
-read_variable(const TuplePlan *plan, char *data, int first, int natts,
-			  Datum *values)
-{
-	const SourceColumn *column = &plan->source[first];
-	uint32		offset = 0;
-
-	if (first > 0)
-		offset = att_addlength_pointer(column[-1].offset, column[-1].length,
-									   data + column[-1].offset);
-	for (int i = first; i < natts; i++, column++)
+	if (column->layout == LAYOUT_VARLENA)
 	{
-		offset = column_start(column, data, offset);
-		values[i] = fetch_att(data + offset, column->by_value, column->length);
-		offset = att_addlength_pointer(offset, column->length, data + offset);
+		/* with a one-byte header it is not aligned, and no padding precedes */
+		if (*p == 0)
+			p = aligned(column, p);
+		*next = p + VARSIZE_ANY(p);
+		return PointerGetDatum(p);
 	}
-}
 
-/* Reads all columns of a tuple with nulls. */
-static void
-read_with_nulls(const TuplePlan *plan, char *data, const uint8 *bits,
-				int natts, Datum *values, bool *nulls)
-{
-	const SourceColumn *column = plan->source;
-	uint32		offset = 0;
-
-	for (int i = 0; i < natts; i++, column++)
+	p = aligned(column, p);
+	switch ((ColumnLayout) column->layout)
 	{
-		nulls[i] = att_isnull(i, bits);
-		if (nulls[i])
-		{
-			values[i] = (Datum) 0;
-			continue;
-		}
-		offset = column_start(column, data, offset);
-		values[i] = fetch_att(data + offset, column->by_value, column->length);
-		offset = att_addlength_pointer(offset, column->length, data + offset);
+		case LAYOUT_4_BYTES:
+			value = Int32GetDatum(*(int32 *) p);
+			break;
+		case LAYOUT_8_BYTES:
+			value = *(Datum *) p;
+			break;
+		case LAYOUT_2_BYTES:
+			value = Int16GetDatum(*(int16 *) p);
+			break;
+		case LAYOUT_1_BYTE:
+			value = CharGetDatum(*p);
+			break;
+		case LAYOUT_CSTRING:
+			*next = p + strlen(p) + 1;
+			return PointerGetDatum(p);
+		default:
+			value = PointerGetDatum(p);
 	}
+	*next = p + column->length;
+	return value;
 }
 
 /*
- * tuple_read
- *		Reads the columns of a heap tuple into the session's arrays, up to the
- *		last that the plan needs.
+ * tuple_read_columns
+ *		Reads the columns of a tuple for tuple_read(), up to the last that the
+ *		plan needs.
  *
- * "which" is OLD_TUPLE or NEW_TUPLE.  Columns that the tuple is too old to
- * have get the value they were added with.
+ * Columns that the tuple is too old to have get the value they were added
+ * with.
  */
 void
-tuple_read(PluginState *state, const TuplePlan *plan, Relation relation,
-		   HeapTuple tuple, int which)
+tuple_read_columns(PluginState *state, const TuplePlan *plan, int which)
 {
+	HeapTuple	tuple = state->tuples[which];
 	HeapTupleHeader header = tuple->t_data;
 	int			natts = Min(HeapTupleHeaderGetNatts(header), plan->nsource);
+	const uint8 *bits = HeapTupleHasNulls(tuple) ? header->t_bits : NULL;
+	char	   *next = (char *) header + header->t_hoff;
 	Datum	   *values = state->values[which];
 	bool	   *nulls = state->nulls[which];
-	char	   *data = (char *) header + header->t_hoff;
-	const SourceColumn *column = plan->source;
-	int			i = 0;
 
-	if (!HeapTupleHasNulls(tuple))
+	for (int i = 0; i < natts; i++)
 	{
-		int			nfixed = Min(natts, plan->nfixed);
-
-		memset(nulls, false, natts);
-		for (; i < nfixed; i++, column++)
-			values[i] = fetch_att(data + column->offset, column->by_value,
-								  column->length);
-		if (i < natts)
-			read_variable(plan, data, i, natts, values);
+		nulls[i] = bits && att_isnull(i, bits);
+		values[i] = nulls[i] ? (Datum) 0 : next_value(&plan->source[i], &next);
 	}
-	else
-		read_with_nulls(plan, data, header->t_bits, natts, values, nulls);
-
-	for (i = natts; i < plan->nsource; i++)
-		values[i] = getmissingattr(RelationGetDescr(relation), i + 1, &nulls[i]);
+	for (int i = natts; i < plan->nsource; i++)
+		values[i] = getmissingattr(state->tuples_desc, i + 1, &nulls[i]);
 }
 
 static inline bool
-is_unchanged_toast(const SentColumn *column, Datum value)
+is_unchanged_toast(bool varlena, Datum value)
 {
-	return column->varlena &&
-		VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value));
+	return varlena && VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value));
 }
 
 static inline void
-write_value(const SentColumn *column, StringInfo out, Datum value)
+write_null(StringInfo out)
 {
-	TypeEncoder *encoder = &column->type->encoder;
-
-	encoder->encode(out, value, encoder);
+	message_room(out, 1);
+	out->data[out->len++] = LOGICALREP_COLUMN_NULL;
 }
 
 static inline void
-write_column(const SentColumn *column, StringInfo out, const Datum *values,
-			 const bool *nulls)
+write_unchanged(StringInfo out)
 {
-	int			source = column->source;
+	message_room(out, 1);
+	out->data[out->len++] = LOGICALREP_COLUMN_UNCHANGED;
+}
 
-	if (source < 0 || nulls[source])
-		appendStringInfoCharMacro(out, LOGICALREP_COLUMN_NULL);
-	else if (is_unchanged_toast(column, values[source]))
-		appendStringInfoCharMacro(out, LOGICALREP_COLUMN_UNCHANGED);
+static inline void
+write_value(TypeEntry *type, StringInfo out, Datum value)
+{
+	type->encoder.encode(out, value, &type->encoder);
+}
+
+/* Writes a column that is not null. */
+static inline void
+write_column(TypeEntry *type, bool varlena, StringInfo out, Datum value)
+{
+	if (is_unchanged_toast(varlena, value))
+		write_unchanged(out);
 	else
-		write_value(column, out, values[source]);
+		write_value(type, out, value);
+}
+
+/* Writes columns that a tuple is too old to have, from "first" on. */
+static void
+write_missing(PluginState *state, const TuplePlan *plan, StringInfo out,
+			  int first)
+{
+	for (int i = first; i < plan->nsource; i++)
+	{
+		const SourceColumn *column = &plan->source[i];
+		bool		isnull;
+		Datum		value;
+
+		if (column->type == NULL)
+			continue;
+		value = getmissingattr(state->tuples_desc, i + 1, &isnull);
+		if (isnull)
+			write_null(out);
+		else
+			write_value(column->type, out, value);
+	}
+}
+
+/* Writes a column that is not null as it is read; returns where the next is. */
+static inline char *
+write_next(const SourceColumn *column, StringInfo out, char *next)
+{
+	Datum		value = next_value(column, &next);
+
+	if (column->type)
+		write_column(column->type, column->layout == LAYOUT_VARLENA, out, value);
+	return next;
+}
+
+/* Writes the columns of a heap tuple as they are read, by a direct plan. */
+static void
+write_direct(PluginState *state, const TuplePlan *plan, StringInfo out,
+			 HeapTuple tuple)
+{
+	HeapTupleHeader header = tuple->t_data;
+	int			natts = Min(HeapTupleHeaderGetNatts(header), plan->nsource);
+	const SourceColumn *column = plan->source;
+	const SourceColumn *end = column + natts;
+	char	   *next = (char *) header + header->t_hoff;
+
+	if (!HeapTupleHasNulls(tuple))
+	{
+		for (; column < end; column++)
+			next = write_next(column, out, next);
+	}
+	else
+	{
+		for (int i = 0; i < natts; i++, column++)
+		{
+			if (!att_isnull(i, header->t_bits))
+				next = write_next(column, out, next);
+			else if (column->type)
+				write_null(out);
+		}
+	}
+	if (unlikely(natts < plan->nsource))
+		write_missing(state, plan, out, natts);
 }
 
 /*
@@ -179,8 +239,21 @@ tuple_write(PluginState *state, const TuplePlan *plan, StringInfo out,
 
 	message_room(out, sizeof(uint16));
 	pq_writeint16(out, plan->nsent);
+	if (plan->direct)
+	{
+		write_direct(state, plan, out, state->tuples[which]);
+		return;
+	}
 	for (int i = 0; i < plan->nsent; i++)
-		write_column(&plan->sent[i], out, values, nulls);
+	{
+		const SentColumn *column = &plan->sent[i];
+		int			source = column->source;
+
+		if (source < 0 || nulls[source])
+			write_null(out);
+		else
+			write_column(column->type, column->varlena, out, values[source]);
+	}
 }
 
 /* Does the old tuple carry the value of a column that the new one does not? */
@@ -190,7 +263,8 @@ old_value_is_logged(PluginState *state, const SentColumn *column)
 	int			source = column->source;
 
 	return !state->nulls[OLD_TUPLE][source] &&
-		!is_unchanged_toast(column, state->values[OLD_TUPLE][source]);
+		!is_unchanged_toast(column->varlena,
+							state->values[OLD_TUPLE][source]);
 }
 
 static void
@@ -225,15 +299,16 @@ tuple_write_unchanged(PluginState *state, const TuplePlan *plan,
 		const SentColumn *column = &plan->sent[i];
 		int			source = column->source;
 
-		if (source < 0 || nulls[source] ||
-			!is_unchanged_toast(column, values[source]))
-			write_column(column, out, values, nulls);
+		if (source < 0 || nulls[source])
+			write_null(out);
+		else if (!is_unchanged_toast(column->varlena, values[source]))
+			write_value(column->type, out, values[source]);
 		else if (state->options.unchanged_toast == UNCHANGED_TOAST_ERROR)
 			report_unchanged_toast(target, column->attnum);
 		else if (has_old && old_value_is_logged(state, column))
-			write_value(column, out, state->values[OLD_TUPLE][source]);
+			write_value(column->type, out, state->values[OLD_TUPLE][source]);
 		else
-			appendStringInfoCharMacro(out, LOGICALREP_COLUMN_UNCHANGED);
+			write_unchanged(out);
 	}
 }
 
@@ -251,7 +326,8 @@ tuple_is_whole(PluginState *state, const TuplePlan *plan, bool has_old)
 		int			source = column->source;
 
 		if (source >= 0 && !state->nulls[NEW_TUPLE][source] &&
-			is_unchanged_toast(column, state->values[NEW_TUPLE][source]) &&
+			is_unchanged_toast(column->varlena,
+							   state->values[NEW_TUPLE][source]) &&
 			!(has_old && old_value_is_logged(state, column)))
 			return false;
 	}
@@ -318,7 +394,7 @@ tuple_columns_differ(PluginState *state, const TuplePlan *plan,
 			VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(new_value)))
 			continue;
 		if (!datum_image_eq(old_value, new_value,
-							column->by_value, column->length))
+							column->layout < LAYOUT_FIXED, column->length))
 			return true;
 	}
 	return false;

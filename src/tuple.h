@@ -18,13 +18,25 @@
 #define OLD_TUPLE 0
 #define NEW_TUPLE 1
 
+/* How the value of a column lies in heap tuples. */
+typedef enum ColumnLayout
+{
+	LAYOUT_1_BYTE,				/* by value */
+	LAYOUT_2_BYTES,
+	LAYOUT_4_BYTES,
+	LAYOUT_8_BYTES,
+	LAYOUT_FIXED,				/* by reference, of fixed length */
+	LAYOUT_VARLENA,
+	LAYOUT_CSTRING,
+} ColumnLayout;
+
 /* A column of the relation's heap tuples. */
 typedef struct SourceColumn
 {
-	int32		offset;			/* if the same in all tuples without nulls */
+	TypeEntry  *type;			/* in a direct plan, NULL: not sent */
 	int16		length;			/* as in pg_attribute.attlen */
-	uint8		alignment;		/* in bytes */
-	bool		by_value;
+	uint8		layout;			/* a ColumnLayout */
+	uint8		align_mask;		/* alignment in bytes, less one */
 } SourceColumn;
 
 /* A column of TupleData. */
@@ -36,20 +48,25 @@ typedef struct SentColumn
 	bool		varlena;
 } SentColumn;
 
-/* How a relation's tuples are written. */
+/*
+ * How a relation's tuples are written.
+ *
+ * In a direct plan columns are sent in the order that heap tuples have them,
+ * and nobody else asks for their values: tuples are written in one pass.
+ */
 typedef struct TuplePlan
 {
 	TupleDesc	target_desc;	/* only to be compared */
+	bool		direct;
 	int			nsource;		/* columns to read, up to the last one sent */
-	int			nfixed;			/* of these, how many have a fixed offset */
 	int			nsent;
 	SourceColumn *source;
 	SentColumn *sent;
 } TuplePlan;
 
 extern void tuples_make_room(PluginState *state, int ncolumns);
-extern void tuple_read(PluginState *state, const TuplePlan *plan,
-					   Relation relation, HeapTuple tuple, int which);
+extern void tuple_read_columns(PluginState *state, const TuplePlan *plan,
+							   int which);
 extern void tuple_write(PluginState *state, const TuplePlan *plan,
 						StringInfo out, int which);
 extern void tuple_write_unchanged(PluginState *state, const TuplePlan *plan,
@@ -60,6 +77,20 @@ extern bool tuple_is_whole(PluginState *state, const TuplePlan *plan,
 extern Datum *tuple_take_old_toast(PluginState *state, const TuplePlan *plan);
 extern bool tuple_columns_differ(PluginState *state, const TuplePlan *plan,
 								 Bitmapset *attnums);
+
+/*
+ * Takes a heap tuple of the relation as "which", OLD_TUPLE or NEW_TUPLE, and
+ * reads its columns into the session's arrays unless the plan is direct.
+ */
+static inline void
+tuple_read(PluginState *state, const TuplePlan *plan, Relation relation,
+		   HeapTuple tuple, int which)
+{
+	state->tuples[which] = tuple;
+	state->tuples_desc = RelationGetDescr(relation);
+	if (!plan->direct)
+		tuple_read_columns(state, plan, which);
+}
 
 /*
  * Writes TupleData of the new tuple, with unchanged out-of-line values as
