@@ -419,7 +419,7 @@ commit_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 		elog(ERROR, "commit of transaction %u that has not begun", txn->xid);
 	begin_sent = transaction->begin_sent;
 	compat_update_progress(ctx, !begin_sent, &state->changes);
-	transaction_end(txn);
+	transaction_end(state, txn);
 	if (!begin_sent)
 	{
 		elog(DEBUG1, "skipped replication of an empty transaction with XID: %u",
@@ -456,8 +456,10 @@ static void
 prepare_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 		   XLogRecPtr prepare_lsn)
 {
-	transaction_end(txn);
-	compat_update_progress(ctx, false, &plugin_state(ctx)->changes);
+	PluginState *state = plugin_state(ctx);
+
+	transaction_end(state, txn);
+	compat_update_progress(ctx, false, &state->changes);
 	OutputPluginPrepareWrite(ctx, true);
 	message_prepare(ctx->out, txn, prepare_lsn);
 	OutputPluginWrite(ctx, true);
@@ -505,7 +507,7 @@ stream_prepare_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 
 	if (compat_prepared_stream_tells())
 		stream_committed(state, txn);
-	transaction_end(txn);
+	transaction_end(state, txn);
 }
 #endif							/* HAVE_TWO_PHASE_OPTION */
 
@@ -560,7 +562,7 @@ stream_abort_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 
 	stream_aborted(state, txn);
 	if (txn == toptxn)
-		transaction_end(txn);
+		transaction_end(state, txn);
 }
 
 /*
@@ -579,7 +581,7 @@ stream_commit_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 
 	stream_committed(state, txn);
 	metadata_committed(ctx, txn);
-	transaction_end(txn);
+	transaction_end(state, txn);
 }
 
 /*

@@ -33,6 +33,10 @@
 #define TRUNCATE_IS_CASCADE 1
 #define TRUNCATE_RESTARTS_IDENTITY 2
 
+/* lengths of the messages that each transaction has */
+#define BEGIN_LENGTH (1 + 8 + 8 + 4)
+#define COMMIT_LENGTH (1 + 1 + 8 + 8 + 8)
+
 static void
 write_type_and_xid(StringInfo out, char type, TransactionId xid)
 {
@@ -63,10 +67,11 @@ write_namespace(StringInfo out, Oid namespace_id)
 void
 message_begin(StringInfo out, ReorderBufferTXN *txn)
 {
-	pq_sendbyte(out, LOGICAL_REP_MSG_BEGIN);
-	pq_sendint64(out, txn->final_lsn);
-	pq_sendint64(out, txn_commit_time(txn));
-	pq_sendint32(out, txn->xid);
+	message_room(out, BEGIN_LENGTH);
+	pq_writeint8(out, LOGICAL_REP_MSG_BEGIN);
+	pq_writeint64(out, txn->final_lsn);
+	pq_writeint64(out, txn_commit_time(txn));
+	pq_writeint32(out, txn->xid);
 }
 
 /* Message: "length" bytes of content, which are not converted */
@@ -87,11 +92,12 @@ message_message(StringInfo out, TransactionId xid, bool transactional,
 void
 message_commit(StringInfo out, ReorderBufferTXN *txn, XLogRecPtr commit_lsn)
 {
-	pq_sendbyte(out, LOGICAL_REP_MSG_COMMIT);
-	pq_sendint8(out, FLAGS_NONE);
-	pq_sendint64(out, commit_lsn);
-	pq_sendint64(out, txn->end_lsn);
-	pq_sendint64(out, txn_commit_time(txn));
+	message_room(out, COMMIT_LENGTH);
+	pq_writeint8(out, LOGICAL_REP_MSG_COMMIT);
+	pq_writeint8(out, FLAGS_NONE);
+	pq_writeint64(out, commit_lsn);
+	pq_writeint64(out, txn->end_lsn);
+	pq_writeint64(out, txn_commit_time(txn));
 }
 
 /* Origin */

@@ -59,6 +59,7 @@ typedef struct PluginState
 
 	/* transaction.c */
 	uint64		stream_count;	/* streamed transactions so far */
+	struct TransactionState *spare_transaction; /* of one that has ended */
 
 	struct Metadata *metadata;	/* NULL unless the client asked for any */
 

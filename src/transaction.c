@@ -115,6 +115,22 @@ note_origin(PluginState *state, TransactionState *transaction,
 }
 
 /*
+ * An empty state.  That of the last transaction that ended is used again: most
+ * sessions have one at a time.
+ */
+static TransactionState *
+new_transaction(PluginState *state)
+{
+	TransactionState *transaction = state->spare_transaction;
+
+	if (transaction == NULL)
+		return MemoryContextAllocZero(state->context, sizeof(TransactionState));
+	state->spare_transaction = NULL;
+	memset(transaction, 0, sizeof(TransactionState));
+	return transaction;
+}
+
+/*
  * transaction_start
  *		The state of a transaction or of the next piece of a streamed one, made
  *		if it is the first.
@@ -128,8 +144,7 @@ transaction_start(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 
 	if (transaction == NULL)
 	{
-		transaction = MemoryContextAllocZero(state->context,
-											 sizeof(TransactionState));
+		transaction = new_transaction(state);
 		txn->output_plugin_private = transaction;
 		if (streamed)
 		{
@@ -147,7 +162,7 @@ transaction_start(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 
 /* Frees the state of a transaction that has ended, if it has any. */
 void
-transaction_end(ReorderBufferTXN *txn)
+transaction_end(PluginState *state, ReorderBufferTXN *txn)
 {
 	TransactionState *transaction = txn->output_plugin_private;
 
@@ -158,7 +173,10 @@ transaction_end(ReorderBufferTXN *txn)
 		metadata_end_stream(transaction);
 	if (transaction->announced)
 		oid_table_destroy(transaction->announced);
-	pfree(transaction);
+	if (state->spare_transaction)
+		pfree(transaction);
+	else
+		state->spare_transaction = transaction;
 }
 
 /*

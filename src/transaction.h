@@ -56,7 +56,7 @@ transaction_is_told(PluginState *state, ReorderBufferTXN *subtxn,
 extern TransactionState *transaction_start(LogicalDecodingContext *ctx,
 										   ReorderBufferTXN *txn,
 										   bool streamed);
-extern void transaction_end(ReorderBufferTXN *txn);
+extern void transaction_end(PluginState *state, ReorderBufferTXN *txn);
 extern void set_canonical_format(void);
 
 extern void transaction_send_begin(LogicalDecodingContext *ctx,
