@@ -15,6 +15,7 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "encoder_bytes.h"
 #include "replication/logicalproto.h"
 #include "utils/fmgroids.h"
@@ -38,6 +39,27 @@ const char	hex_pairs[] =
 "a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebf"
 "c0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedf"
 "e0e1e2e3e4e5e6e7e8e9eaebecedeeeff0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
+
+/*
+ * A compressed or out-of-line value as a plain one, for unpacked_varlena().
+ *
+ * A new value that is out of line on disk arrives in memory behind an indirect
+ * pointer.  It is used where it is, while the server's function would copy it.
+ */
+struct varlena *
+unpack_toasted(struct varlena *varlena)
+{
+	if (VARATT_IS_EXTERNAL_INDIRECT(varlena))
+	{
+		struct varatt_indirect indirect;
+
+		VARATT_EXTERNAL_GET_POINTER(indirect, varlena);
+		varlena = (struct varlena *) indirect.pointer;
+	}
+	if (VARATT_IS_COMPRESSED(varlena) || VARATT_IS_EXTERNAL(varlena))
+		varlena = pg_detoast_datum_packed(varlena);
+	return varlena;
+}
 
 /* Is a type of this representation a by-value type of "size" bytes? */
 static bool

@@ -30,6 +30,7 @@
 /* encoder.c */
 extern const char decimal_pairs[];
 extern const char hex_pairs[];
+extern struct varlena *unpack_toasted(struct varlena *varlena);
 
 /* encoder_integer.c */
 extern void encode_int2_text(StringInfo out, Datum value, TypeEncoder *encoder);
@@ -190,7 +191,7 @@ unpacked_varlena(Datum value)
 
 	if (unlikely(VARATT_IS_COMPRESSED(varlena) ||
 				 VARATT_IS_EXTERNAL(varlena)))
-		varlena = pg_detoast_datum_packed(varlena);
+		varlena = unpack_toasted(varlena);
 	return varlena;
 }
 
