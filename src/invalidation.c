@@ -23,6 +23,18 @@
 /* Sessions of this process, for the callbacks, which have none of their own. */
 static dlist_head sessions = DLIST_STATIC_INIT(sessions);
 
+/* The server's catalog caches whose invalidations matter. */
+static const CompatCacheId watched_caches[] = {
+	PUBLICATIONOID,
+	PUBLICATIONRELMAP,
+#ifdef HAVE_PUBLICATION_DETAILS
+	PUBLICATIONNAMESPACEMAP,
+#endif
+	NAMESPACEOID,
+	TYPEOID,
+	PROCOID,
+};
+
 /* Does the session look at relation names, which are not the plan's own? */
 bool
 session_watches_names(PluginState *state)
@@ -69,74 +81,60 @@ relation_invalidated(Datum arg, Oid relid)
 	}
 }
 
+/* What an invalidation of one of the server's catalog caches means to a session. */
 static void
-publication_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
+session_cache_invalidated(PluginState *state, CompatCacheId cache_id,
+						  uint32 hash)
 {
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &sessions)
-	{
-		PluginState *state = dlist_container(PluginState, node, iter.cur);
-
-		state->publications_valid = false;
-#ifndef HAVE_RELSYNC_INVALIDATION
-		state->generation++;
+#ifdef HAVE_RELSYNC_INVALIDATION
+	const bool	plans_depend_on_publications = false;
+#else
+	const bool	plans_depend_on_publications = true;
 #endif
-	}
-}
+#ifdef HAVE_NAMESPACE_FLUSH
+	const bool	plans_depend_on_schemas = true;
+#else
+	const bool	plans_depend_on_schemas = session_watches_names(state);
+#endif
 
-static void
-publication_map_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &sessions)
+	switch (cache_id)
 	{
-		PluginState *state = dlist_container(PluginState, node, iter.cur);
-
-		if (cache_id == PUBLICATIONRELMAP)
+		case PUBLICATIONOID:
+			state->publications_valid = false;
+			state->generation += plans_depend_on_publications;
+			break;
+		case PUBLICATIONRELMAP:
 			state->relation_map_generation++;
-		else
+			state->generation += plans_depend_on_publications;
+			break;
+#ifdef HAVE_PUBLICATION_DETAILS
+		case PUBLICATIONNAMESPACEMAP:
 			state->schema_map_generation++;
-#ifndef HAVE_RELSYNC_INVALIDATION
-		state->generation++;
+			state->generation += plans_depend_on_publications;
+			break;
 #endif
+		case NAMESPACEOID:
+			state->generation += plans_depend_on_schemas;
+			break;
+		case TYPEOID:
+			types_invalidate(state, hash);
+			break;
+		case PROCOID:
+			types_invalidate_functions(state);
+			break;
+		default:
+			break;
 	}
 }
 
 static void
-namespace_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
+cache_invalidated(Datum arg, CompatCacheId cache_id, uint32 hash)
 {
 	dlist_iter	iter;
 
 	dlist_foreach(iter, &sessions)
-	{
-		PluginState *state = dlist_container(PluginState, node, iter.cur);
-
-#ifndef HAVE_NAMESPACE_FLUSH
-		if (!session_watches_names(state))
-			continue;
-#endif
-		state->generation++;
-	}
-}
-
-static void
-type_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &sessions)
-		types_invalidate(dlist_container(PluginState, node, iter.cur), hash);
-}
-
-static void
-function_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &sessions)
-		types_invalidate_functions(dlist_container(PluginState, node, iter.cur));
+		session_cache_invalidated(dlist_container(PluginState, node, iter.cur),
+								  cache_id, hash);
 }
 
 /* Callbacks cannot be taken back: they are registered once per process. */
@@ -150,20 +148,12 @@ register_callbacks(void)
 	registered = true;
 
 	CacheRegisterRelcacheCallback(relation_invalidated, (Datum) 0);
-	CacheRegisterSyscacheCallback(PUBLICATIONOID, publication_changed,
-								  (Datum) 0);
 #ifdef HAVE_RELSYNC_INVALIDATION
 	CacheRegisterRelSyncCallback(relation_invalidated, (Datum) 0);
 #endif
-	CacheRegisterSyscacheCallback(PUBLICATIONRELMAP, publication_map_changed,
-								  (Datum) 0);
-#ifdef HAVE_PUBLICATION_DETAILS
-	CacheRegisterSyscacheCallback(PUBLICATIONNAMESPACEMAP,
-								  publication_map_changed, (Datum) 0);
-#endif
-	CacheRegisterSyscacheCallback(NAMESPACEOID, namespace_changed, (Datum) 0);
-	CacheRegisterSyscacheCallback(TYPEOID, type_changed, (Datum) 0);
-	CacheRegisterSyscacheCallback(PROCOID, function_changed, (Datum) 0);
+	for (int i = 0; i < lengthof(watched_caches); i++)
+		CacheRegisterSyscacheCallback(watched_caches[i], cache_invalidated,
+									  (Datum) 0);
 }
 
 /* Takes a session off the list when its memory goes, however that comes. */
