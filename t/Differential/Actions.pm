@@ -19,7 +19,7 @@ our %groups = (
 	origins => { origin => 4 },
 	tables => {
 		add_column => 4, drop_column => 2, rename_column => 2, alter_type => 2, rename_table => 2, set_schema => 2, rename_schema => 1,
-		identity => 4, create_table => 2, drop_table => 1, rewrite => 3, transient => 2, partition => 4, user_type => 4, truncate => 4, storage => 1 },
+		identity => 4, create_table => 2, drop_table => 1, rewrite => 3, transient => 2, partition => 4, user_type => 4, truncate => 4, storage => 1, other => 5 },
 	publications => { create_publication => 2, drop_publication => 1, rename_publication => 1, alter_publication => 8 });
 
 sub literal

@@ -157,6 +157,31 @@ sub rewrite
 	return "CLUSTER $table->{name} USING " . $random->pick(@$indexes)->{name};
 }
 
+# What else can hang on a table, or change of it.
+sub other
+{
+	my ($program, $session) = @_;
+	my $random = $program->{random};
+	my $table = $program->a_table($session, sub { $_[0]{relkind} eq 'r' && !$_[0]{relispartition} }) or return;
+	my $name = $table->{name};
+	my $n = ++$program->{transients};
+	my $how = $random->pick('inherit', 'reference', 'trigger', 'type', 'several', 'parameter', 'default');
+
+	return ("CREATE TABLE d1.child$n () INHERITS ($name)", "INSERT INTO d1.child$n (id) VALUES ($n)") if $how eq 'inherit';
+	return ("CREATE TABLE d1.ref$n (id integer PRIMARY KEY, of integer REFERENCES $name (id) ON UPDATE CASCADE ON DELETE CASCADE)", "INSERT INTO d1.ref$n SELECT id, id FROM $name")
+	  if $how eq 'reference';
+	# each row has a subtransaction of its own, which some roll back
+	return ("CREATE TABLE d1.log$n (id integer PRIMARY KEY, what text)",
+		"CREATE FUNCTION d1.log$n() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN BEGIN INSERT INTO d1.log$n VALUES (NEW.id, TG_OP); PERFORM 1 / (NEW.id % 3); EXCEPTION WHEN others THEN NULL; END; RETURN NULL; END'",
+		"CREATE TRIGGER log$n AFTER INSERT OR UPDATE ON $name FOR EACH ROW EXECUTE FUNCTION d1.log$n()") if $how eq 'trigger';
+	return ("CREATE TYPE d1.made$n AS ENUM ('x', 'y')", "ALTER TABLE $name ADD COLUMN made$n d1.made$n DEFAULT 'x'", Differential::Actions::update($program, $session, $table) // ())
+	  if $how eq 'type';
+	return "ALTER TABLE $name ADD COLUMN one$n integer, ADD COLUMN two$n text NOT NULL DEFAULT 'two', DROP COLUMN IF EXISTS k" if $how eq 'several';
+	return "ALTER TABLE $name " . $random->pick('SET (fillfactor = 50)', 'SET (toast_tuple_target = 200)', 'ENABLE ROW LEVEL SECURITY', 'CLUSTER ON nothing') if $how eq 'parameter';
+	my ($column) = $random->sample(1, grep { $_->{generated} eq '' } $program->columns($session, $table->{oid})) or return;
+	return "ALTER TABLE $name ALTER COLUMN $column->{name} " . $random->pick('SET NOT NULL', 'DROP NOT NULL', 'DROP DEFAULT', 'SET DEFAULT NULL');
+}
+
 # Relations that publications do not hold.
 sub transient
 {
