@@ -358,9 +358,10 @@ types_send_changed(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 		return;
 	if (plan->tuple == NULL)	/* Truncate: there are no values */
 		return;
-	for (int i = 0; i < plan->tuple->nsent; i++)
+	for (int i = 0; i < plan->tuple->nsource; i++)
 	{
-		Oid			type_id = plan->tuple->sent[i].type->encoder.type_id;
+		TypeEntry  *type = plan->tuple->source[i].type;
+		Oid			type_id = type ? type->encoder.type_id : InvalidOid;
 
 		if (type_id >= FirstGenbkiObjectId &&
 			!type_is_known(state, txn, type_id))

@@ -162,36 +162,74 @@ column_layout(Form_pg_attribute att)
 	return LAYOUT_FIXED;		/* keep the compiler quiet */
 }
 
-/*
- * Fills in how the relation's own heap tuples are read, and whether they can
- * be written meanwhile: if all columns sent are in the tuples' order.
- */
+/* Fills in how the relation's own heap tuples are read. */
 static void
 plan_source_columns(TuplePlan *plan, TupleDesc desc)
 {
-	int			nsent = 0;
-
 	for (int i = 0; i < plan->nsource; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
 		SourceColumn *column = &plan->source[i];
 
+		column->type = NULL;
 		column->length = att->attlen;
 		column->layout = column_layout(att);
 		column->align_mask = align_mask(att->attalign);
-		column->type = NULL;
-		if (nsent < plan->nsent && plan->sent[nsent].source == i)
-			column->type = plan->sent[nsent++].type;
 	}
-	plan->direct = nsent == plan->nsent;
 }
 
-/* Does anybody look at the values of tuples before they are written? */
+/*
+ * Can tuples be written as they are read?  If the columns sent come in the
+ * tuples' order, and nobody looks at their values before.
+ */
 static bool
-needs_values(PluginState *state, const RelationPlan *plan)
+can_be_direct(PluginState *state, const RelationPlan *plan,
+			  const SentColumn *sent, int nsent)
 {
-	return plan->filter || state->options.split_key_updates ||
-		state->options.unchanged_toast != UNCHANGED_TOAST_MARKER;
+	int			last = -1;
+
+	if (plan->filter || state->options.split_key_updates ||
+		state->options.unchanged_toast != UNCHANGED_TOAST_MARKER)
+		return false;
+	for (int i = 0; i < nsent; i++)
+	{
+		if (sent[i].source <= last)
+			return false;
+		last = sent[i].source;
+	}
+	return true;
+}
+
+/*
+ * The columns that are sent of a relation's tuples as those of "target", in the
+ * current memory context.
+ */
+static SentColumn *
+plan_sent_columns(PluginState *state, const RelationPlan *plan,
+				  Relation relation, Relation target, int *nsent)
+{
+	TupleDesc	desc = RelationGetDescr(target);
+	AttrMap    *map = NULL;
+	SentColumn *sent = palloc(sizeof(SentColumn) * desc->natts);
+
+	if (relation != target)
+		map = compat_attrmap_by_name(RelationGetDescr(relation), desc);
+
+	*nsent = 0;
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		SentColumn *column = &sent[*nsent];
+
+		if (!column_is_sent(att, &plan->columns))
+			continue;
+		column->type = type_entry(state, att->atttypid);
+		column->source = map ? map->attnums[i] - 1 : i;
+		column->attnum = i + 1;
+		column->varlena = att->attlen == -1;
+		(*nsent)++;
+	}
+	return sent;
 }
 
 /*
@@ -203,51 +241,45 @@ plan_tuple_build(PluginState *state, RelationPlan *plan, Relation relation,
 				 Relation target)
 {
 	TupleDesc	desc = RelationGetDescr(relation);
-	TupleDesc	target_desc = RelationGetDescr(target);
-	AttrMap    *map = NULL;
-	SentColumn *sent = palloc(sizeof(SentColumn) * target_desc->natts);
-	int			nsent = 0;
+	int			nsent;
+	SentColumn *sent = plan_sent_columns(state, plan, relation, target,
+										 &nsent);
 	int			nsource = 0;
 	TuplePlan  *tuple;
-	char	   *memory;
+	bool		direct;
+	Size		size;
 
-	if (relation != target)
-		map = compat_attrmap_by_name(desc, target_desc);
-
-	for (int i = 0; i < target_desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(target_desc, i);
-		SentColumn *column = &sent[nsent];
-
-		if (!column_is_sent(att, &plan->columns))
-			continue;
-		column->type = type_entry(state, att->atttypid);
-		column->source = map ? map->attnums[i] - 1 : i;
-		column->attnum = i + 1;
-		column->varlena = att->attlen == -1;
-		nsource = Max(nsource, column->source + 1);
-		nsent++;
-	}
+	for (int i = 0; i < nsent; i++)
+		nsource = Max(nsource, sent[i].source + 1);
 	if (plan->filter || state->options.split_key_updates)
 		nsource = desc->natts;
 
-	tuples_make_room(state, nsource);
+	direct = can_be_direct(state, plan, sent, nsent);
+	size = MAXALIGN(sizeof(TuplePlan)) + sizeof(SourceColumn) * nsource;
+	if (!direct)
+	{
+		size += sizeof(SentColumn) * nsent;
+		tuples_make_room(state, nsource);
+	}
 
-	memory = MemoryContextAlloc(state->context,
-								MAXALIGN(sizeof(TuplePlan)) +
-								MAXALIGN(sizeof(SentColumn) * nsent) +
-								sizeof(SourceColumn) * nsource);
-	tuple = (TuplePlan *) memory;
-	memory += MAXALIGN(sizeof(TuplePlan));
-	tuple->sent = (SentColumn *) memory;
-	memory += MAXALIGN(sizeof(SentColumn) * nsent);
-	tuple->source = (SourceColumn *) memory;
-	tuple->target_desc = target_desc;
+	tuple = MemoryContextAlloc(state->context, size);
+	tuple->target_desc = RelationGetDescr(target);
+	tuple->direct = direct;
 	tuple->nsource = nsource;
 	tuple->nsent = nsent;
-	memcpy(tuple->sent, sent, sizeof(SentColumn) * nsent);
+	tuple->source = (SourceColumn *) ((char *) tuple + MAXALIGN(sizeof(TuplePlan)));
+	tuple->sent = NULL;
 	plan_source_columns(tuple, desc);
-	tuple->direct &= !needs_values(state, plan);
+	for (int i = 0; i < nsent; i++)
+	{
+		if (sent[i].source >= 0)
+			tuple->source[sent[i].source].type = sent[i].type;
+	}
+	if (!direct)
+	{
+		tuple->sent = (SentColumn *) (tuple->source + nsource);
+		memcpy(tuple->sent, sent, sizeof(SentColumn) * nsent);
+	}
 
 	free_tuple_plan(state, plan);
 	plan->tuple = tuple;

@@ -33,7 +33,7 @@ typedef enum ColumnLayout
 /* A column of the relation's heap tuples. */
 typedef struct SourceColumn
 {
-	TypeEntry  *type;			/* in a direct plan, NULL: not sent */
+	TypeEntry  *type;			/* NULL: not sent */
 	int16		length;			/* as in pg_attribute.attlen */
 	uint8		layout;			/* a ColumnLayout */
 	uint8		align_mask;		/* alignment in bytes, less one */
@@ -61,7 +61,7 @@ typedef struct TuplePlan
 	int			nsource;		/* columns to read, up to the last one sent */
 	int			nsent;
 	SourceColumn *source;
-	SentColumn *sent;
+	SentColumn *sent;			/* NULL in a direct plan */
 } TuplePlan;
 
 extern void tuples_make_room(PluginState *state, int ncolumns);
