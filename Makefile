@@ -21,6 +21,9 @@ ISOLATION = $(patsubst $(here)/specs/%.spec,%,$(sort $(wildcard $(here)/specs/*.
 TAP_TESTS = $(if $(wildcard $(here)/t/*.pl),1)
 
 PG_CPPFLAGS = -I$(here)/src
+# What the server does not call stays inside: other libraries of the process may
+# have functions of the same names. From 16 on PGXS does this by itself.
+PG_CFLAGS = -fvisibility=hidden
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)

@@ -14,6 +14,7 @@
 #include "access/attmap.h"
 #include "access/tupconvert.h"
 #include "catalog/pg_publication.h"
+#include "fmgr.h"
 #include "replication/logical.h"
 #include "replication/logicalproto.h"
 #include "replication/origin.h"
@@ -24,6 +25,20 @@
 #if PG_VERSION_NUM < 140000
 #error "pgoutput_ext needs PostgreSQL 14 or newer"
 #endif
+
+/*
+ * 16: all but what is marked is hidden in a library.  Before, the server marks
+ * nothing on most platforms, while the Makefile has all hidden.
+ */
+#if PG_VERSION_NUM < 160000
+#undef PGDLLEXPORT
+#define PGDLLEXPORT __attribute__((visibility("default")))
+#endif
+
+/* Declares a function that SQL calls, as PG_FUNCTION_INFO_V1 does from 16 on. */
+#define COMPAT_FUNCTION_INFO_V1(name) \
+extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
+PG_FUNCTION_INFO_V1(name)
 
 /*
  * 15: row filters, column lists, FOR TABLES IN SCHEMA, the option two_phase;

@@ -13,13 +13,14 @@
 
 #include "fmgr.h"
 
+#include "compat.h"
 #include "message_json.h"
 
 extern PGDLLEXPORT Datum pgoutput_ext_decode(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum pgoutput_ext_reencode(PG_FUNCTION_ARGS);
 
-PG_FUNCTION_INFO_V1(pgoutput_ext_decode);
-PG_FUNCTION_INFO_V1(pgoutput_ext_reencode);
+COMPAT_FUNCTION_INFO_V1(pgoutput_ext_decode);
+COMPAT_FUNCTION_INFO_V1(pgoutput_ext_reencode);
 
 /* TupleData: an array with the kind and, where there is one, the value. */
 static JsonbValue

@@ -25,6 +25,7 @@
 
 #include <time.h>
 
+#include "compat.h"
 #include "encoder.h"
 #include "encoder_check.h"
 #include "libpq/pqformat.h"
@@ -39,10 +40,10 @@
 #define TIMED_VALUES		1000
 #define TIMED_ROUNDS		10
 
-PG_FUNCTION_INFO_V1(pgoutput_ext_encode);
-PG_FUNCTION_INFO_V1(pgoutput_ext_encode_by_function);
-PG_FUNCTION_INFO_V1(pgoutput_ext_check_encoder);
-PG_FUNCTION_INFO_V1(pgoutput_ext_time_encoder);
+COMPAT_FUNCTION_INFO_V1(pgoutput_ext_encode);
+COMPAT_FUNCTION_INFO_V1(pgoutput_ext_encode_by_function);
+COMPAT_FUNCTION_INFO_V1(pgoutput_ext_check_encoder);
+COMPAT_FUNCTION_INFO_V1(pgoutput_ext_time_encoder);
 
 /* Sets up the encoder of a type; its "encode" is null if there is none. */
 static void

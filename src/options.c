@@ -431,7 +431,7 @@ option_values(const OptionDef *def)
 	return NULL;
 }
 
-PG_FUNCTION_INFO_V1(pgoutput_ext_options);
+COMPAT_FUNCTION_INFO_V1(pgoutput_ext_options);
 
 /*
  * pgoutput_ext_options() returns setof (name, category, allowed_values,

@@ -29,6 +29,7 @@
 #include "utils/pg_lsn.h"
 #include "utils/tuplestore.h"
 
+#include "compat.h"
 #include "message_json.h"
 
 /* the number of messages fetched at once adapts to their size */
@@ -53,9 +54,9 @@ extern PGDLLEXPORT Datum pgoutput_ext_peek(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum pgoutput_ext_get(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum pgoutput_ext_decode_stream(PG_FUNCTION_ARGS);
 
-PG_FUNCTION_INFO_V1(pgoutput_ext_peek);
-PG_FUNCTION_INFO_V1(pgoutput_ext_get);
-PG_FUNCTION_INFO_V1(pgoutput_ext_decode_stream);
+COMPAT_FUNCTION_INFO_V1(pgoutput_ext_peek);
+COMPAT_FUNCTION_INFO_V1(pgoutput_ext_get);
+COMPAT_FUNCTION_INFO_V1(pgoutput_ext_decode_stream);
 
 /* Makes the set that the function returns, in the query's context. */
 static RowSink
