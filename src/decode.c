@@ -16,9 +16,6 @@
 #include "compat.h"
 #include "message_json.h"
 
-extern PGDLLEXPORT Datum pgoutput_ext_decode(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum pgoutput_ext_reencode(PG_FUNCTION_ARGS);
-
 COMPAT_FUNCTION_INFO_V1(pgoutput_ext_decode);
 COMPAT_FUNCTION_INFO_V1(pgoutput_ext_reencode);
 

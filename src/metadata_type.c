@@ -139,6 +139,7 @@ write_reference_member(StringInfo out, const char *key, Oid type_id,
 	jw_close(out, '}');
 }
 
+/* The labels in their order: that of an index of the catalog itself. */
 static void
 write_labels(StringInfo out, Oid type_id)
 {

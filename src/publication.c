@@ -537,18 +537,13 @@ void
 publications_pin(PluginState *state, const PublishedAs *published,
 				 Relation published_as, bool unfiltered_all)
 {
-	bool		pin = !unfiltered_all;
-#ifdef HAVE_PUBLISHED_GENERATED_COLUMNS
-	pin = true;
-#else
-	ListCell   *lc;
-
-	foreach(lc, published->publications)
-		pin |= publication_column_list(lfirst(lc), published->relid) != NULL;
+	if (!session_watches_aborts(state))
+		return;
+#ifndef HAVE_PUBLISHED_GENERATED_COLUMNS
+	if (unfiltered_all && !names_columns(published))
+		return;
 #endif
-
-	if (pin && session_watches_aborts(state))
-		RelationIncrementReferenceCount(published_as);
+	RelationIncrementReferenceCount(published_as);
 }
 #endif
 

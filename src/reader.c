@@ -50,10 +50,6 @@ typedef struct RowSink
 	MemoryContext per_message;
 } RowSink;
 
-extern PGDLLEXPORT Datum pgoutput_ext_peek(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum pgoutput_ext_get(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum pgoutput_ext_decode_stream(PG_FUNCTION_ARGS);
-
 COMPAT_FUNCTION_INFO_V1(pgoutput_ext_peek);
 COMPAT_FUNCTION_INFO_V1(pgoutput_ext_get);
 COMPAT_FUNCTION_INFO_V1(pgoutput_ext_decode_stream);
