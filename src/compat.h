@@ -53,6 +53,12 @@ PG_FUNCTION_INFO_V1(name)
 #define SERVER_SKIPS_EMPTY_TRANSACTIONS false
 #endif
 
+/* 15: types of messages and changes have names that 14 lacks. */
+#if PG_VERSION_NUM < 150000
+typedef enum ReorderBufferChangeType ReorderBufferChangeType;
+#define LOGICAL_REP_MSG_STREAM_STOP LOGICAL_REP_MSG_STREAM_END
+#endif
+
 /* 16: streaming "parallel" (protocol 4) and the option origin in pgoutput. */
 #if PG_VERSION_NUM >= 160000
 #define HAVE_PARALLEL_STREAMING 1
@@ -100,7 +106,6 @@ typedef int CompatCacheId;
 #define txn_prepare_time(txn)	((txn)->xact_time.prepare_time)
 #else
 #define txn_commit_time(txn)	((txn)->commit_time)
-#define txn_prepare_time(txn)	((txn)->commit_time)
 #endif
 #ifdef HAVE_PARALLEL_STREAMING
 #define txn_abort_time(txn)		((txn)->xact_time.abort_time)
@@ -137,6 +142,20 @@ compat_attrmap_by_name(TupleDesc from, TupleDesc to)
 	return build_attrmap_by_name_if_req(from, to);
 #endif
 }
+
+/*
+ * The callback by which a walsender hears of progress, and a call of it.  From
+ * 15 on it is told whether the transaction was skipped.
+ */
+#if PG_VERSION_NUM >= 150000
+#define COMPAT_PROGRESS_ARGS	LogicalDecodingContext *ctx, XLogRecPtr lsn, \
+	TransactionId xid, bool skipped_xact
+#define compat_call_progress(callback) (callback) (ctx, lsn, xid, skipped_xact)
+#else
+#define COMPAT_PROGRESS_ARGS	LogicalDecodingContext *ctx, XLogRecPtr lsn, \
+	TransactionId xid
+#define compat_call_progress(callback) (callback) (ctx, lsn, xid)
+#endif
 
 /*
  * Tells the walsender how far decoding has come, at the end of a transaction

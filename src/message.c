@@ -301,6 +301,7 @@ message_stream_abort(StringInfo out, TransactionId xid, TransactionId subxid,
 	}
 }
 
+#ifdef HAVE_TWO_PHASE_OPTION
 /* Begin Prepare */
 void
 message_begin_prepare(StringInfo out, ReorderBufferTXN *txn)
@@ -370,3 +371,4 @@ message_stream_prepare(StringInfo out, ReorderBufferTXN *txn,
 {
 	write_prepare(out, LOGICAL_REP_MSG_STREAM_PREPARE, txn, prepare_lsn);
 }
+#endif							/* HAVE_TWO_PHASE_OPTION */

@@ -46,6 +46,7 @@ extern void message_stream_commit(StringInfo out, ReorderBufferTXN *txn,
 extern void message_stream_abort(StringInfo out, TransactionId xid,
 								 TransactionId subxid, bool parallel,
 								 XLogRecPtr abort_lsn, TimestampTz abort_time);
+#ifdef HAVE_TWO_PHASE_OPTION
 extern void message_begin_prepare(StringInfo out, ReorderBufferTXN *txn);
 extern void message_prepare(StringInfo out, ReorderBufferTXN *txn,
 							XLogRecPtr prepare_lsn);
@@ -56,6 +57,7 @@ extern void message_rollback_prepared(StringInfo out, ReorderBufferTXN *txn,
 									  TimestampTz prepare_time);
 extern void message_stream_prepare(StringInfo out, ReorderBufferTXN *txn,
 								   XLogRecPtr prepare_lsn);
+#endif
 
 /* Makes room for "needed" bytes, which are hardly ever missing. */
 static inline void

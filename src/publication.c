@@ -20,7 +20,6 @@
 #include "access/xact.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_publication_namespace.h"
 #include "catalog/pg_publication_rel.h"
 #include "replication/slot.h"
 #include "storage/procarray.h"

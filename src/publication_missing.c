@@ -50,6 +50,7 @@ static char *
 existence_now(const char *name)
 {
 	Relation	catalog = table_open(PublicationRelationId, AccessShareLock);
+	Snapshot	snapshot;
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple	tuple;
@@ -58,8 +59,8 @@ existence_now(const char *name)
 	ScanKeyInit(&key, Anum_pg_publication_pubname, BTEqualStrategyNumber,
 				F_NAMEEQ, CStringGetDatum(name));
 	InvalidateCatalogSnapshot();
-	scan = systable_beginscan(catalog, PublicationNameIndexId, true,
-							  GetNonHistoricCatalogSnapshot(PublicationRelationId),
+	snapshot = RegisterSnapshot(GetNonHistoricCatalogSnapshot(PublicationRelationId));
+	scan = systable_beginscan(catalog, PublicationNameIndexId, true, snapshot,
 							  1, &key);
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
@@ -72,6 +73,7 @@ existence_now(const char *name)
 	else
 		result = "It does not exist now either: create it, and move";
 	systable_endscan(scan);
+	UnregisterSnapshot(snapshot);
 	table_close(catalog, AccessShareLock);
 	return result;
 }

@@ -44,6 +44,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "compat.h"
 #include "writer.h"
 
 /*
@@ -85,8 +86,7 @@ typedef struct Writer
 
 static void writer_write(LogicalDecodingContext *ctx, XLogRecPtr lsn,
 						 TransactionId xid, bool last_write);
-static void writer_update_progress(LogicalDecodingContext *ctx, XLogRecPtr lsn,
-								   TransactionId xid, bool skipped_xact);
+static void writer_update_progress(COMPAT_PROGRESS_ARGS);
 
 static inline Writer *
 writer_of(LogicalDecodingContext *ctx)
@@ -267,8 +267,7 @@ writer_write(LogicalDecodingContext *ctx, XLogRecPtr lsn, TransactionId xid,
  * not published.  Send what waits, then let the walsender do its part.
  */
 static void
-writer_update_progress(LogicalDecodingContext *ctx, XLogRecPtr lsn,
-					   TransactionId xid, bool skipped_xact)
+writer_update_progress(COMPAT_PROGRESS_ARGS)
 {
 	Writer	   *writer = writer_of(ctx);
 
@@ -284,5 +283,5 @@ writer_update_progress(LogicalDecodingContext *ctx, XLogRecPtr lsn,
 			writer->buffered = 0;
 	}
 
-	writer->update_progress(ctx, lsn, xid, skipped_xact);
+	compat_call_progress(writer->update_progress);
 }
