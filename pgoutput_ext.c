@@ -23,6 +23,7 @@
 
 #include "compat.h"
 #include "identity.h"
+#include "invalidation.h"
 #include "metadata.h"
 #include "options.h"
 #include "pattern.h"
@@ -69,8 +70,10 @@ startup_cb(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init)
 	options_parse(ctx->output_plugin_options, &state->options);
 	options_check_protocol(ctx, &state->options);
 	types_init(state);
-	plans_init(ctx);
+	relations_init(state);
+	plans_init(state);
 	metadata_init(state);
+	invalidation_subscribe(state);
 	writer_install(ctx, state->options.coalesce_writes);
 	MemoryContextSwitchTo(old);
 }

@@ -53,6 +53,19 @@ PG_FUNCTION_INFO_V1(name)
 #define SERVER_SKIPS_EMPTY_TRANSACTIONS false
 #endif
 
+/*
+ * 15: pgoutput tells the client of a relation again after a change of any
+ * publication, and asks what publications say of a relation again after a
+ * change of the relation.  In 14 each concerns the other no more.
+ */
+#if PG_VERSION_NUM >= 150000
+#define SERVER_FORGETS_WITH_PUBLICATIONS true
+#define SERVER_ASKS_AGAIN_WITH_RELATION true
+#else
+#define SERVER_FORGETS_WITH_PUBLICATIONS false
+#define SERVER_ASKS_AGAIN_WITH_RELATION false
+#endif
+
 /* 15: types of messages and changes have names that 14 lacks. */
 #if PG_VERSION_NUM < 150000
 typedef enum ReorderBufferChangeType ReorderBufferChangeType;

@@ -17,7 +17,7 @@
 #include "utils/syscache.h"
 
 #include "invalidation.h"
-#include "plan.h"
+#include "relation_table.h"
 #include "type.h"
 
 /* Sessions of this process, for the callbacks, which have none of their own. */
@@ -33,6 +33,12 @@ static const CompatCacheId watched_caches[] = {
 	NAMESPACEOID,
 	TYPEOID,
 	PROCOID,
+};
+
+/* More of them, for what option type_metadata shows. */
+static const CompatCacheId watched_for_types[] = {
+	ENUMOID,
+	ATTNUM,
 };
 
 /* Does the session look at relation names, which are not the plan's own? */
@@ -64,19 +70,21 @@ relation_invalidated(Datum arg, Oid relid)
 	dlist_foreach(iter, &sessions)
 	{
 		PluginState *state = dlist_container(PluginState, node, iter.cur);
-		RelationPlan *plan;
+		KnownRelation *known;
 
 		if (!OidIsValid(relid))
 		{
 			state->generation++;
 			continue;
 		}
-		plan = plan_find(state, relid);
-		if (plan == NULL)
+		known = relation_find(state, relid);
+		if (known == NULL)
 			continue;
-		plan->valid = false;
+		known->changes++;
+		if (!SERVER_FORGETS_WITH_PUBLICATIONS)
+			told_forget(state, &known->told);
 		/* the plans of a root's partitions hold some of it */
-		if (plan->is_root && session_watches_roots(state))
+		if (known->is_root && session_watches_roots(state))
 			state->generation++;
 	}
 }
@@ -101,23 +109,32 @@ session_cache_invalidated(PluginState *state, CompatCacheId cache_id,
 	{
 		case PUBLICATIONOID:
 			state->publications_valid = false;
+			state->publication_changes++;
 			state->generation += plans_depend_on_publications;
 			break;
 		case PUBLICATIONRELMAP:
 			state->relation_map_generation++;
+			state->publication_changes++;
 			state->generation += plans_depend_on_publications;
 			break;
 #ifdef HAVE_PUBLICATION_DETAILS
 		case PUBLICATIONNAMESPACEMAP:
 			state->schema_map_generation++;
+			state->publication_changes++;
 			state->generation += plans_depend_on_publications;
 			break;
 #endif
 		case NAMESPACEOID:
+			state->type_changes++;
 			state->generation += plans_depend_on_schemas;
 			break;
 		case TYPEOID:
+			state->type_changes++;
 			types_invalidate(state, hash);
+			break;
+		case ENUMOID:
+		case ATTNUM:
+			state->type_changes++;
 			break;
 		case PROCOID:
 			types_invalidate_functions(state);
@@ -137,23 +154,34 @@ cache_invalidated(Datum arg, CompatCacheId cache_id, uint32 hash)
 								  cache_id, hash);
 }
 
+static void
+register_for_caches(const CompatCacheId *caches, int count)
+{
+	for (int i = 0; i < count; i++)
+		CacheRegisterSyscacheCallback(caches[i], cache_invalidated, (Datum) 0);
+}
+
 /* Callbacks cannot be taken back: they are registered once per process. */
 static void
-register_callbacks(void)
+register_callbacks(PluginState *state)
 {
 	static bool registered = false;
+	static bool registered_for_types = false;
 
-	if (registered)
-		return;
-	registered = true;
-
-	CacheRegisterRelcacheCallback(relation_invalidated, (Datum) 0);
+	if (!registered)
+	{
+		registered = true;
+		CacheRegisterRelcacheCallback(relation_invalidated, (Datum) 0);
 #ifdef HAVE_RELSYNC_INVALIDATION
-	CacheRegisterRelSyncCallback(relation_invalidated, (Datum) 0);
+		CacheRegisterRelSyncCallback(relation_invalidated, (Datum) 0);
 #endif
-	for (int i = 0; i < lengthof(watched_caches); i++)
-		CacheRegisterSyscacheCallback(watched_caches[i], cache_invalidated,
-									  (Datum) 0);
+		register_for_caches(watched_caches, lengthof(watched_caches));
+	}
+	if (!registered_for_types && state->options.type_metadata)
+	{
+		registered_for_types = true;
+		register_for_caches(watched_for_types, lengthof(watched_for_types));
+	}
 }
 
 /* Takes a session off the list when its memory goes, however that comes. */
@@ -168,6 +196,8 @@ forget_session(void *arg)
 /*
  * invalidation_subscribe
  *		Has a session hear of invalidations until its context is reset.
+ *
+ * Its tables of relations and types are there already.
  */
 void
 invalidation_subscribe(PluginState *state)
@@ -180,5 +210,7 @@ invalidation_subscribe(PluginState *state)
 	dlist_push_head(&sessions, &state->node);
 	MemoryContextRegisterResetCallback(state->context, callback);
 
-	register_callbacks();
+	/* 0 stands for "never looked" */
+	state->publication_changes = state->type_changes = 1;
+	register_callbacks(state);
 }

@@ -46,10 +46,6 @@ metadata_init(PluginState *state)
 											  ALLOCSET_DEFAULT_SIZES);
 	metadata->told.state = state;
 	state->metadata = metadata;
-	if (options->type_metadata)
-		types_watch();
-	if (options->publication_metadata)
-		publications_watch();
 }
 
 /*

@@ -51,14 +51,11 @@ extern uint64 frame_hash(StringInfo content);
 extern MetadataTold *told_in_stream(PluginState *state, ReorderBufferTXN *txn,
 									bool make);
 
-extern uint64 type_changes;
-extern void types_watch(void);
 extern void types_told_in_stream(MetadataTold *all, MetadataTold *stream,
 								 bool merge);
 extern void types_send_changed(LogicalDecodingContext *ctx,
 							   ReorderBufferTXN *txn, RelationPlan *plan);
 
-extern void publications_watch(void);
 extern void publications_send(LogicalDecodingContext *ctx,
 							  ReorderBufferTXN *txn);
 

@@ -18,44 +18,12 @@
 #include "catalog/pg_publication_rel.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/inval.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "compat.h"
 #include "json_write.h"
 #include "metadata_frame.h"
-
-/*
- * Changes of publications that this process has heard of; 0 stands for "never
- * looked".  One count serves all sessions.
- */
-static uint64 publication_changes = 1;
-
-static void
-publication_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
-{
-	publication_changes++;
-}
-
-/* Has changes of publications counted, from the first session on. */
-void
-publications_watch(void)
-{
-	static bool registered = false;
-
-	if (registered)
-		return;
-	registered = true;
-	CacheRegisterSyscacheCallback(PUBLICATIONOID, publication_changed,
-								  (Datum) 0);
-	CacheRegisterSyscacheCallback(PUBLICATIONRELMAP, publication_changed,
-								  (Datum) 0);
-#ifdef HAVE_PUBLICATION_DETAILS
-	CacheRegisterSyscacheCallback(PUBLICATIONNAMESPACEMAP, publication_changed,
-								  (Datum) 0);
-#endif
-}
 
 /*
  * Does a publication name tables, or name any as excepted?
@@ -189,7 +157,7 @@ publications_send(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 {
 	PluginState *state = plugin_state(ctx);
 	MetadataTold *told = told_in_stream(state, txn, false);
-	uint64		changes = publication_changes;
+	uint64		changes = state->publication_changes;
 	StringInfoData content;
 	FrameScope	scope;
 	uint64		hash;

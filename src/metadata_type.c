@@ -26,40 +26,12 @@
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
 #include "compat.h"
 #include "json_write.h"
 #include "metadata_frame.h"
-
-/*
- * Changes that this process has heard of in what frames are made of; 0 stands
- * for "never looked".  One count serves all sessions.
- */
-uint64		type_changes = 1;
-
-static void
-type_changed(Datum arg, CompatCacheId cache_id, uint32 hash)
-{
-	type_changes++;
-}
-
-/* Has changes of types counted, from the first session on. */
-void
-types_watch(void)
-{
-	static bool registered = false;
-
-	if (registered)
-		return;
-	registered = true;
-	CacheRegisterSyscacheCallback(TYPEOID, type_changed, (Datum) 0);
-	CacheRegisterSyscacheCallback(ENUMOID, type_changed, (Datum) 0);
-	CacheRegisterSyscacheCallback(ATTNUM, type_changed, (Datum) 0);
-	CacheRegisterSyscacheCallback(NAMESPACEOID, type_changed, (Datum) 0);
-}
 
 static ToldType *
 find_told(MetadataTold *told, Oid type_id)
@@ -112,7 +84,7 @@ types_told_in_stream(MetadataTold *all, MetadataTold *stream, bool merge)
 			(void) hash_search(all->types, &entry->type_id, HASH_REMOVE, NULL);
 	}
 	/* relations that were looked at already are looked at again */
-	type_changes++;
+	all->state->type_changes++;
 }
 
 /*
@@ -288,7 +260,7 @@ send_type_and_parts(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 					Oid type_id, bool always)
 {
 	PluginState *state = plugin_state(ctx);
-	uint64		changes = type_changes;
+	uint64		changes = state->type_changes;
 	FrameScope	scope = frame_scope_begin(state, true);
 	List	   *types = list_make1_oid(type_id);
 
@@ -327,7 +299,7 @@ type_is_known(PluginState *state, ReorderBufferTXN *txn, Oid type_id)
 
 	if (told == NULL)
 		told = find_told(&state->metadata->told, type_id);
-	return told && told->checked == type_changes;
+	return told && told->checked == state->type_changes;
 }
 
 /*
@@ -353,9 +325,11 @@ types_send_changed(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 {
 	PluginState *state = plugin_state(ctx);
 	uint64		stream = state->in_streaming ? transaction_of(txn)->stream : 0;
-	uint64		changes = type_changes;
+	uint64		changes = state->type_changes;
 
-	if (plan->types_checked == changes && plan->types_stream == stream)
+	ToldRelation *known = &plan->known->told;
+
+	if (known->types_checked == changes && known->types_stream == stream)
 		return;
 	if (plan->tuple == NULL)	/* Truncate: there are no values */
 		return;
@@ -368,6 +342,6 @@ types_send_changed(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 			!type_is_known(state, txn, type_id))
 			send_type_and_parts(ctx, txn, type_id, false);
 	}
-	plan->types_checked = changes;
-	plan->types_stream = stream;
+	known->types_checked = changes;
+	known->types_stream = stream;
 }

@@ -9,8 +9,8 @@
  * invalid and is built again.
  *
  * Invalidations arrive at any time, also while a plan is built: they only
- * mark.  That of one relation marks its plan, all others bump the session's
- * generation, so that none ever walks the relations.
+ * mark.  That of one relation is counted in its entry, all others bump the
+ * session's generation, so that none ever walks the relations.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,57 +32,15 @@
 /* How many tuple plans in use are passed over in search of one to evict. */
 #define MAX_SECOND_CHANCES 16
 
-/* A relation's plan is made apart from the table, whose entries are small. */
-typedef struct KnownRelation
-{
-	Oid			relid;			/* hash key */
-	RelationPlan *plan;
-} KnownRelation;
-
 /*
  * plans_init
- *		Prepares a session's plans and has its invalidations arrive.
+ *		Prepares a session's plans.
  */
 void
-plans_init(LogicalDecodingContext *ctx)
+plans_init(PluginState *state)
 {
-	PluginState *state = plugin_state(ctx);
-	HASHCTL		ctl;
-
-	ctl.keysize = sizeof(Oid);
-	ctl.entrysize = sizeof(KnownRelation);
-	ctl.hcxt = state->context;
-	state->relations = hash_create("pgoutput_ext relations", 128, &ctl,
-								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	dlist_init(&state->tuple_plans);
 	state->generation = 1;
-
-	invalidation_subscribe(state);
-}
-
-/* The plan of a relation, valid or not; NULL if it has none yet. */
-RelationPlan *
-plan_find(PluginState *state, Oid relid)
-{
-	KnownRelation *known = hash_search(state->relations, &relid, HASH_FIND,
-									   NULL);
-
-	return known ? known->plan : NULL;
-}
-
-static RelationPlan *
-plan_find_or_make(PluginState *state, Oid relid)
-{
-	RelationPlan *plan = plan_find(state, relid);
-	KnownRelation *known;
-
-	if (plan)
-		return plan;
-	plan = MemoryContextAllocZero(state->context, sizeof(RelationPlan));
-	plan->relid = relid;
-	known = hash_search(state->relations, &relid, HASH_ENTER, NULL);
-	known->plan = plan;
-	return plan;
 }
 
 static void
@@ -263,7 +221,7 @@ plan_tuple_build(PluginState *state, RelationPlan *plan, Relation relation,
 	}
 
 	tuple = MemoryContextAlloc(state->context, size);
-	tuple->target_desc = RelationGetDescr(target);
+	tuple->target_changes = plan->target->changes;
 	tuple->direct = direct;
 	tuple->nsource = nsource;
 	tuple->nsent = nsent;
@@ -288,15 +246,27 @@ plan_tuple_build(PluginState *state, RelationPlan *plan, Relation relation,
 	evict_tuple_plans(state);
 }
 
+/* The plan of a relation that is to be built, in the session's context. */
+static RelationPlan *
+plan_find_or_make(PluginState *state, KnownRelation *known)
+{
+	RelationPlan *plan = known->plan;
+
+	if (plan)
+		return plan;
+	plan = MemoryContextAllocZero(state->context, sizeof(RelationPlan));
+	plan->relid = known->relid;
+	plan->known = plan->target = known;
+	known->plan = plan;
+	return plan;
+}
+
 /* Drops what was built, before it is built again. */
 static void
 plan_reset(PluginState *state, RelationPlan *plan)
 {
-	plan->valid = false;
-	plan->announced = false;
-	plan->announced_stream = 0;
-	plan->build = ++state->build_count;
 	plan->inserts = plan->updates = plan->deletes = plan->truncates = false;
+	plan->identity_warned = false;
 	free_tuple_plan(state, plan);
 	if (plan->filter)
 	{
@@ -476,6 +446,42 @@ plan_open_root(const RelationPlan *plan)
 }
 
 /*
+ * Asks what the publications say of a relation.
+ *
+ * Where the server's pgoutput does so only after a change of publications, and
+ * keeps the answer while the relation itself changes, so does the plan.
+ */
+static void
+plan_ask_publications(PluginState *state, RelationPlan *plan,
+					  Relation relation, PublishedAs *published)
+{
+	uint64		changes = state->publication_changes;
+
+	if (!SERVER_ASKS_AGAIN_WITH_RELATION &&
+		plan->publication_changes == changes)
+	{
+		memset(published, 0, sizeof(*published));
+		published->actions = plan->actions;
+		published->relid = plan->published_as;
+		published->announced = plan->announced_as;
+		return;
+	}
+
+	plan->publication_changes = 0;
+	publications_of_relation(state, relation, published);
+	plan->actions = published->actions;
+	plan->published_as = published->relid;
+	plan->announced_as = published->announced;
+	plan->target = plan->known;
+	if (plan->announced_as != plan->relid)
+	{
+		plan->target = relation_find_or_make(state, plan->announced_as);
+		plan->target->is_root = true;
+	}
+	plan->publication_changes = changes;
+}
+
+/*
  * plan_build
  *		Builds the plan of a relation; NULL if it can never be published.
  *
@@ -495,22 +501,19 @@ plan_build(PluginState *state, Relation relation)
 	if (!is_publishable_relation(relation))
 		return NULL;
 
-	plan = plan_find_or_make(state, relid);
+	plan = plan_find_or_make(state, relation_find_or_make(state, relid));
 	plan_reset(state, plan);
+	if (SERVER_FORGETS_WITH_PUBLICATIONS)
+		told_forget(state, &plan->known->told);
 
 	/*
 	 * An invalidation that arrives from here on leaves the plan stale, and so
 	 * does an error, since there is no generation 0.
 	 */
-	plan->valid = true;
+	plan->changes = plan->known->changes;
 	plan->generation = 0;
-	state->last_relation = NULL;
 
-	publications_of_relation(state, relation, &published);
-	plan->published_as = published.relid;
-	plan->announced_as = published.announced;
-	if (published.announced != relid)
-		plan_find_or_make(state, published.announced)->is_root = true;
+	plan_ask_publications(state, plan, relation, &published);
 
 	/* like pgoutput, only for rows: to open them can scan catalogs */
 	if (published.actions.pubinsert || published.actions.pubupdate ||
@@ -541,6 +544,6 @@ plan_build(PluginState *state, Relation relation)
 		RelationClose(announced_as);
 
 	plan->generation = generation;
-	state->last_relation = plan;
+	state->last_relation = plan->known;
 	return plan;
 }

@@ -10,30 +10,27 @@
 
 #include "message.h"
 #include "plugin.h"
+#include "relation_table.h"
 #include "tuple.h"
 
 struct RowFilter;
 
 /*
- * A relation as the session knows it.  What the client was told has to stay
- * while the session lasts; the rest is built again after an invalidation.
+ * What is sent of a relation's changes.  Built again after an invalidation.
  */
 typedef struct RelationPlan
 {
 	Oid			relid;
+	KnownRelation *known;		/* the relation */
+	KnownRelation *target;		/* the one that its changes are announced as */
 
-	bool		valid;			/* not invalidated by itself ... */
-	uint64		generation;		/* ... nor with all others */
-	uint64		build;			/* tells one building of the plan from another */
-
-	/* what the client was told */
-	bool		announced;
-	uint64		announced_stream;	/* stream that was told last */
-	uint64		types_checked;	/* for the metadata: when, see metadata_type.c */
-	uint64		types_stream;	/* ... and for which stream, 0 if none */
+	/* when it was built; stale when one of these has moved on */
+	uint64		changes;		/* of the relation ... */
+	uint64		generation;		/* ... and of what concerns all */
+	uint64		publication_changes;	/* when publications were asked */
 
 	/* what the publications say */
-	bool		is_root;		/* partitions are announced as it */
+	PublicationActions actions; /* before options narrow them */
 	bool		inserts;
 	bool		updates;
 	bool		deletes;
@@ -55,12 +52,11 @@ typedef struct RelationPlan
 	dlist_node	node;			/* in the list of those with a tuple plan */
 } RelationPlan;
 
-extern void plans_init(LogicalDecodingContext *ctx);
+extern void plans_init(PluginState *state);
 extern RelationPlan *plan_build(PluginState *state, Relation relation);
 extern void plan_tuple_build(PluginState *state, RelationPlan *plan,
 							 Relation relation, Relation target);
 extern Relation plan_open_root(const RelationPlan *plan);
-extern RelationPlan *plan_find(PluginState *state, Oid relid);
 
 /*
  * The relation that a plan's changes are announced as.  The caller closes it
@@ -81,29 +77,31 @@ static inline RelationPlan *
 plan_of_relation(PluginState *state, Relation relation)
 {
 	Oid			relid = RelationGetRelid(relation);
-	RelationPlan *plan = state->last_relation;
+	KnownRelation *known = state->last_relation;
+	RelationPlan *plan;
 
-	if (plan == NULL || plan->relid != relid)
+	if (known == NULL || known->relid != relid)
 	{
-		plan = plan_find(state, relid);
-		state->last_relation = plan;
+		known = relation_find(state, relid);
+		state->last_relation = known;
 	}
-	if (plan && plan->valid && plan->generation == state->generation)
+	plan = known ? known->plan : NULL;
+	if (plan && plan->changes == known->changes &&
+		plan->generation == state->generation)
 		return plan;
 	return plan_build(state, relation);
 }
 
 /*
  * The plan of the tuples of a relation, sent as those of "target".  The
- * target's descriptor may have been replaced without an invalidation of the
- * relation itself.
+ * target may have changed without an invalidation of the relation itself.
  */
 static inline TuplePlan *
 plan_tuple(PluginState *state, RelationPlan *plan, Relation relation,
 		   Relation target)
 {
 	if (unlikely(plan->tuple == NULL ||
-				 plan->tuple->target_desc != RelationGetDescr(target)))
+				 plan->tuple->target_changes != plan->target->changes))
 		plan_tuple_build(state, plan, relation, target);
 	plan->used = true;
 	return plan->tuple;

@@ -15,7 +15,7 @@
 #include "compat.h"
 #include "options.h"
 
-struct RelationPlan;
+struct KnownRelation;
 struct TransactionState;
 
 /*
@@ -43,13 +43,19 @@ typedef struct PluginState
 	uint64		relation_map_generation;	/* counts changes of the catalogs */
 	uint64		schema_map_generation;
 
+	/* relation_table.c */
+	HTAB	   *relations;		/* KnownRelations by OID */
+	uint64		told_versions;	/* ToldRelation's so far */
+
 	/* plan.c */
-	HTAB	   *relations;		/* RelationPlans by OID */
-	struct RelationPlan *last_relation;
-	uint64		generation;		/* plans of an older one are stale */
-	uint64		build_count;	/* plans built so far */
+	struct KnownRelation *last_relation;
 	dlist_head	tuple_plans;	/* RelationPlans that have one, newest first */
 	int			tuple_plan_count;
+
+	/* invalidation.c */
+	uint64		generation;		/* plans of an older one are stale */
+	uint64		publication_changes;	/* counts changes of any publication */
+	uint64		type_changes;	/* ... of what type_metadata shows */
 	dlist_node	node;			/* in the list of live sessions */
 
 	/* type.c */

@@ -275,28 +275,28 @@ send_relation(LogicalDecodingContext *ctx, ReorderBufferTXN *subtxn,
 }
 
 /*
- * Has a streamed transaction been told of a relation?  Its table has the plans
- * of those that it was told, with the number of their build.
+ * Has a streamed transaction been told of a relation?  Its table has those
+ * that it was told, with the version that this is good for.
  */
 static bool
-stream_was_told(TransactionState *transaction, RelationPlan *plan)
+stream_was_told(TransactionState *transaction, KnownRelation *known)
 {
 	OidTableEntry *entry;
 
-	if (plan->announced_stream == transaction->stream)
+	if (known->told.stream == transaction->stream)
 		return true;
 	if (transaction->announced == NULL)
 		return false;
-	entry = oid_table_lookup(transaction->announced, plan->relid);
-	if (entry == NULL || entry->number != plan->build)
+	entry = oid_table_lookup(transaction->announced, known->relid);
+	if (entry == NULL || entry->number != known->told.version)
 		return false;
-	plan->announced_stream = transaction->stream;
+	known->told.stream = transaction->stream;
 	return true;
 }
 
 static void
 remember_told(PluginState *state, TransactionState *transaction,
-			  RelationPlan *plan)
+			  KnownRelation *known)
 {
 	OidTableEntry *entry;
 	bool		found;
@@ -304,10 +304,10 @@ remember_told(PluginState *state, TransactionState *transaction,
 	if (transaction->announced == NULL)
 		transaction->announced = oid_table_create(state->context,
 												  OID_TABLE_START, NULL);
-	entry = oid_table_insert(transaction->announced, plan->relid, &found);
-	entry->object = plan;
-	entry->number = plan->build;
-	plan->announced_stream = transaction->stream;
+	entry = oid_table_insert(transaction->announced, known->relid, &found);
+	entry->object = &known->told;
+	entry->number = known->told.version;
+	known->told.stream = transaction->stream;
 }
 
 /*
@@ -329,10 +329,10 @@ transaction_announce(LogicalDecodingContext *ctx, ReorderBufferTXN *subtxn,
 	if (state->in_streaming)
 	{
 		transaction = transaction_of(subtxn);
-		announced = stream_was_told(transaction, plan);
+		announced = stream_was_told(transaction, plan->known);
 	}
 	else
-		announced = plan->announced;
+		announced = plan->known->told.told;
 	metadata_changed(ctx, subtxn, plan, announced);
 	if (announced)
 		return;
@@ -352,9 +352,9 @@ transaction_announce(LogicalDecodingContext *ctx, ReorderBufferTXN *subtxn,
 		send_relation(ctx, subtxn, relation, &plan->columns, NULL);
 
 	if (state->in_streaming)
-		remember_told(state, transaction, plan);
+		remember_told(state, transaction, plan->known);
 	else
-		plan->announced = true;
+		plan->known->told.told = true;
 }
 
 /*
@@ -375,10 +375,10 @@ stream_committed(PluginState *state, ReorderBufferTXN *txn)
 	oid_table_start_iterate(transaction->announced, &iterator);
 	while ((entry = oid_table_iterate(transaction->announced, &iterator)) != NULL)
 	{
-		RelationPlan *plan = entry->object;
+		ToldRelation *told = entry->object;
 
-		if (plan->build == entry->number)
-			plan->announced = true;
+		if (told->version == entry->number)
+			told->told = true;
 	}
 }
 

@@ -50,7 +50,8 @@ transaction_is_told(PluginState *state, ReorderBufferTXN *subtxn,
 	if (transaction == NULL || !transaction->begin_sent || state->metadata)
 		return false;
 	return state->in_streaming ?
-		plan->announced_stream == transaction->stream : plan->announced;
+		plan->known->told.stream == transaction->stream :
+		plan->known->told.told;
 }
 
 extern TransactionState *transaction_start(LogicalDecodingContext *ctx,

@@ -56,7 +56,7 @@ typedef struct SentColumn
  */
 typedef struct TuplePlan
 {
-	TupleDesc	target_desc;	/* only to be compared */
+	uint64		target_changes; /* of the relation announced, as it was built */
 	bool		direct;
 	int			nsource;		/* columns to read, up to the last one sent */
 	int			nsent;
