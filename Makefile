@@ -8,9 +8,18 @@
 
 # The directory of this file: sources and tests are found by wildcard in it.
 here := $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
+ifeq ($(realpath $(here)),$(realpath .))
+here := .
+endif
+
+# Outside of the source tree: PGXS sets this by itself only where the server was
+# built outside of its own source tree, too.
+ifneq ($(here),.)
+VPATH := $(here)
+endif
 
 MODULE_big = pgoutput_ext
-OBJS = pgoutput_ext.o $(patsubst $(here)/%.c,%.o,$(sort $(wildcard $(here)/src/*.c)))
+OBJS = pgoutput_ext.o $(patsubst $(here)/%.c,%.o,$(sort $(wildcard $(here)/src/*.c $(here)/src/*/*.c)))
 
 EXTENSION = pgoutput_ext
 DATA = $(notdir $(wildcard $(here)/pgoutput_ext--*.sql))
@@ -34,12 +43,12 @@ include $(PGXS)
 
 # Every object is built again when a header changes: they are few, and PGXS
 # tracks no dependencies unless the server was configured to.
-headers := $(wildcard $(here)/src/*.h)
+headers := $(wildcard $(here)/src/*.h $(here)/src/*/*.h)
 $(OBJS) $(OBJS:.o=.bc): $(headers)
 
 # A build outside the source tree has no src/ yet.
 ifneq ($(here),.)
-$(shell mkdir -p src)
+$(shell mkdir -p $(sort $(dir $(OBJS))))
 endif
 
 # The tests in SQL use the running server: say what it lacks before they fail.
@@ -51,7 +60,7 @@ ifneq ($(strip $(REGRESS) $(ISOLATION)),)
 	@PSQL='$(bindir)/psql' sh $(here)/scripts/check-server
 endif
 
-c_sources := $(sort $(wildcard $(here)/*.c $(here)/src/*.c $(here)/src/*.h))
+c_sources := $(sort $(wildcard $(here)/*.c $(here)/src/*.[ch] $(here)/src/*/*.[ch]))
 PG_BSD_INDENT = pg_bsd_indent
 indent_flags = -bad -bap -bbb -bc -bl -cli1 -cp33 -cdb -nce -d0 -di12 -nfc1 \
 	-i4 -l79 -lp -lpl -nip -npro -sac -tpg -ts4 -U$(here)/typedefs.list

@@ -11,6 +11,7 @@ set -u
 export LC_ALL=C
 root_of_tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 supported_majors="19 18 17 16 15 14"
+development_major=20
 
 say() { printf '%s\n' "$*"; }
 complain() { printf '%s\n' "$*" >&2; }
@@ -97,8 +98,9 @@ choose_server() {
 	local major bin
 	if [ -n "${PG_CONFIG:-}" ]; then
 		PG_CONFIG=$(command -v "$PG_CONFIG") || die "PG_CONFIG is not a program that runs"
+		PG_CONFIG=$(cd "$(dirname "$PG_CONFIG")" && pwd)/${PG_CONFIG##*/}
 	else
-		for major in $supported_majors; do
+		for major in $supported_majors $development_major; do
 			bin=/usr/lib/postgresql/$major/bin
 			[ -x $bin/postgres ] && PG_CONFIG=$bin/pg_config && break
 		done
@@ -131,6 +133,21 @@ choose_server() {
 	server_version=$("$PG_CONFIG" --version | sed 's/[^0-9]*\([^ ]*\).*/\1/')
 	server_major=${server_version%%[!0-9]*}
 	[ "$server_major" -ge 14 ] || die "PostgreSQL $server_version is too old: 14 is the oldest supported"
+	choose_bitcode
+}
+
+# Sets with_llvm for make: no where the server has no JIT, or where one of the
+# programs that it makes bitcode with is missing here.
+choose_bitcode() {
+	local makefile clang binpath
+	makefile=$(dirname "$(dirname "$("$PG_CONFIG" --pgxs)")")/Makefile.global
+	clang=$(sed -nE 's/^CLANG[[:space:]]*=[[:space:]]*//p' "$makefile")
+	binpath=$(sed -nE 's/^LLVM_BINPATH[[:space:]]*=[[:space:]]*//p' "$makefile")
+	with_llvm=no
+	if grep -qE '^with_llvm[[:space:]]*=[[:space:]]*yes' "$makefile" &&
+		command -v "${clang:-clang}" >/dev/null && [ -x "$binpath/llvm-lto" ]; then
+		with_llvm=yes
+	fi
 }
 
 # What a build needs besides the server.
@@ -230,6 +247,7 @@ copy_tree() {
 copy_server() {
 	local to=$work/server from d
 	from=$("$PG_CONFIG" --bindir)
+	as_user test -r "$("$PG_CONFIG" --pgxs)" || die "user $run_user cannot read the server of $PG_CONFIG"
 	mkdir -p "$to$from"
 	cp -L "$from"/* "$to$from/" 2>/dev/null
 	for d in --pkglibdir --sharedir; do
@@ -243,6 +261,12 @@ copy_server() {
 	for d in --includedir --includedir-server --pkgincludedir; do
 		d=$("$PG_CONFIG" $d)
 		[ -e "$to$d" ] || { mkdir -p "$(dirname "$to$d")" && ln -s "$d" "$to$d"; }
+	done
+	# Programs may find their libpq by a path relative to themselves.
+	d=$("$PG_CONFIG" --libdir)
+	mkdir -p "$to$d"
+	for d in "$d"/libpq.so*; do
+		[ ! -e "$d" ] || [ -e "$to$d" ] || ln -s "$d" "$to$d"
 	done
 	# An installed pgoutput_ext must not stand in for the one under test.
 	find "$to" -name 'pgoutput_ext*' ! -type d -exec rm -f {} +
