@@ -22,17 +22,19 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
-#include "identity.h"
-#include "invalidation.h"
-#include "metadata.h"
-#include "options.h"
-#include "pattern.h"
-#include "plan.h"
+#include "relations/identity.h"
+#include "relations/invalidation.h"
+#include "metadata/metadata.h"
+#include "options/options.h"
+#include "options/pattern.h"
+#include "relations/plan.h"
 #include "plugin.h"
-#include "publication.h"
-#include "row_filter.h"
-#include "transaction.h"
-#include "writer.h"
+#include "relations/publication.h"
+#include "relations/row_filter.h"
+#include "stream/message.h"
+#include "stream/transaction.h"
+#include "stream/writer.h"
+#include "told/told.h"
 
 PG_MODULE_MAGIC;
 
@@ -93,7 +95,7 @@ begin_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 	if (state->options.empty_transactions == EMPTY_TRANSACTIONS_SEND ||
 		(state->options.empty_transactions == EMPTY_TRANSACTIONS_SERVER &&
 		 !SERVER_SKIPS_EMPTY_TRANSACTIONS))
-		transaction_send_begin(ctx, txn);
+		tell_begin(ctx, txn);
 }
 
 /*
@@ -206,10 +208,10 @@ send_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 					   action == REORDER_BUFFER_CHANGE_UPDATE ?
 					   "UPDATE" : "DELETE");
 
-	if (!transaction_is_told(state, change->txn, plan))
+	if (!relation_is_told(state, change->txn, plan))
 	{
-		transaction_send_begin(ctx, txn);
-		transaction_announce(ctx, change->txn, plan, relation);
+		tell_begin(ctx, txn);
+		tell_relation(ctx, change->txn, plan, relation);
 	}
 
 	switch (action)
@@ -338,8 +340,8 @@ truncate_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelations,
 			plan->announced_as != plan->relid)
 			continue;
 		relids[nrelids++] = plan->relid;
-		transaction_send_begin(ctx, txn);
-		transaction_announce(ctx, change->txn, plan, relations[i]);
+		tell_begin(ctx, txn);
+		tell_relation(ctx, change->txn, plan, relations[i]);
 	}
 	if (nrelids > 0)
 	{
@@ -397,7 +399,7 @@ message_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn,
 	{
 		if (!origin_is_wanted(state, txn, message_origin_of(state, txn)))
 			return;
-		transaction_send_begin(ctx, txn);
+		tell_begin(ctx, txn);
 	}
 	if (state->in_streaming)
 		xid = txn->xid;
@@ -422,7 +424,7 @@ commit_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 		elog(ERROR, "commit of transaction %u that has not begun", txn->xid);
 	begin_sent = transaction->begin_sent;
 	compat_update_progress(ctx, !begin_sent, &state->changes);
-	transaction_end(state, txn);
+	told_end(state, txn);
 	if (!begin_sent)
 	{
 		elog(DEBUG1, "skipped replication of an empty transaction with XID: %u",
@@ -447,7 +449,7 @@ begin_prepare_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 
 	OutputPluginPrepareWrite(ctx, txn->origin_id == InvalidReplOriginId);
 	message_begin_prepare(ctx->out, txn);
-	transaction_send_origin(ctx, txn, txn->origin_lsn);
+	tell_origin(ctx, txn, txn->origin_lsn);
 	OutputPluginWrite(ctx, true);
 	metadata_transaction(ctx, txn);
 }
@@ -461,7 +463,7 @@ prepare_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 {
 	PluginState *state = plugin_state(ctx);
 
-	transaction_end(state, txn);
+	told_end(state, txn);
 	compat_update_progress(ctx, false, &state->changes);
 	OutputPluginPrepareWrite(ctx, true);
 	message_prepare(ctx->out, txn, prepare_lsn);
@@ -509,8 +511,8 @@ stream_prepare_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 	OutputPluginWrite(ctx, true);
 
 	if (compat_prepared_stream_tells())
-		stream_committed(state, txn);
-	transaction_end(state, txn);
+		told_stream_committed(state, txn);
+	told_end(state, txn);
 }
 #endif							/* HAVE_TWO_PHASE_OPTION */
 
@@ -528,7 +530,7 @@ stream_start_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 							 !first || txn->origin_id == InvalidReplOriginId);
 	message_stream_start(ctx->out, txn->xid, first);
 	if (first)
-		transaction_send_origin(ctx, txn, InvalidXLogRecPtr);
+		tell_origin(ctx, txn, InvalidXLogRecPtr);
 	OutputPluginWrite(ctx, true);
 	state->in_streaming = true;
 	if (first)
@@ -563,9 +565,9 @@ stream_abort_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 						 abort_lsn, txn_abort_time(txn));
 	OutputPluginWrite(ctx, true);
 
-	stream_aborted(state, txn);
+	told_stream_aborted(state, txn);
 	if (txn == toptxn)
-		transaction_end(state, txn);
+		told_end(state, txn);
 }
 
 /*
@@ -582,9 +584,9 @@ stream_commit_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 	message_stream_commit(ctx->out, txn, commit_lsn);
 	OutputPluginWrite(ctx, true);
 
-	stream_committed(state, txn);
+	told_stream_committed(state, txn);
 	metadata_committed(ctx, txn);
-	transaction_end(state, txn);
+	told_end(state, txn);
 }
 
 /*

@@ -7,10 +7,7 @@ SET intervalstyle = 'postgres';
 SET bytea_output = 'hex';
 SET extra_float_digits = 1;
 
-CREATE FUNCTION encode_direct(value "any", is_binary bool) RETURNS bytea
-STRICT LANGUAGE C AS '$libdir/pgoutput_ext', 'pgoutput_ext_encode';
-CREATE FUNCTION encode_by_function(value "any", is_binary bool) RETURNS bytea
-STRICT LANGUAGE C AS '$libdir/pgoutput_ext', 'pgoutput_ext_encode_by_function';
+CREATE EXTENSION pgoutput_ext_test;
 
 -- Kind and length of an encoded value, then its bytes; or what differs if the
 -- server's function gives others.
@@ -193,4 +190,5 @@ SELECT shown(encode_direct(7::positive, false), encode_by_function(7::positive, 
 SELECT encode_direct('(1,2)'::point, false), encode_direct('{1,2}'::int[], true);
 DROP DOMAIN positive;
 
-DROP FUNCTION kind_and_bytes, shown, encode_direct, encode_by_function;
+DROP FUNCTION kind_and_bytes, shown;
+DROP EXTENSION pgoutput_ext_test;

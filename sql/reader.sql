@@ -74,17 +74,6 @@ FROM pgoutput_ext_peek('reader_ext') r WHERE message = 'Begin';
 SELECT new -> 'id', new -> 't', new -> 'b', new -> 'm' FROM pgoutput_ext_peek('reader_ext', NULL, NULL, 'binary', 'true')
 WHERE message = 'Insert' AND relation = 'reader.typed' AND new ->> 'id' IN ('\x00000001', '\x00000006');
 
--- Every message is parsed, and written again to the same bytes.
-CREATE FUNCTION reencode(bytea, boolean) RETURNS bytea LANGUAGE c STRICT
-AS '$libdir/pgoutput_ext', 'pgoutput_ext_reencode';
-SELECT binary_option, count(*) FROM unnest(ARRAY['true', 'false']) binary_option, slot,
-	pg_logical_slot_peek_binary_changes(name, NULL, NULL, 'publication_names', 'reader', 'messages', 'true',
-		'proto_version', '1', 'binary', binary_option) s
-WHERE reencode(data, false) = data GROUP BY binary_option ORDER BY binary_option;
-SELECT count(*) FROM slot, pg_logical_slot_peek_binary_changes(name, NULL, NULL, 'publication_names', 'reader', 'messages', 'true',
-		'proto_version', '1', 'binary', 'true') s
-WHERE reencode(data, false) <> data;
-
 -- Limits and options go to the server.
 SELECT count(*) FROM pgoutput_ext_peek('reader_ext', NULL, 1);
 SELECT count(*) = 0 FROM pgoutput_ext_peek('reader_ext', '0/1');

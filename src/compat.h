@@ -72,8 +72,12 @@ typedef enum ReorderBufferChangeType ReorderBufferChangeType;
 #define LOGICAL_REP_MSG_STREAM_STOP LOGICAL_REP_MSG_STREAM_END
 #endif
 
-/* 16: streaming "parallel" (protocol 4) and the option origin in pgoutput. */
+/*
+ * 16: streaming "parallel" (protocol 4) and the option origin in pgoutput; a
+ * column list is compared with the columns that can be sent.
+ */
 #if PG_VERSION_NUM >= 160000
+#define FULL_LIST_IS_SENT_COLUMNS 1
 #define HAVE_PARALLEL_STREAMING 1
 #define HAVE_NAMESPACE_FLUSH 1
 #define PROTOCOL_SUPPORT_SUBJECT "server only supports"
@@ -200,30 +204,6 @@ compat_progress_after_change(LogicalDecodingContext *ctx, int *changes)
 {
 #if PG_VERSION_NUM < 160000
 	compat_update_progress(ctx, false, changes);
-#endif
-}
-
-/*
- * Before 18, the length of a column list that counts as none because it has
- * all columns.  15 counts dropped and generated columns, too.
- */
-static inline int
-compat_full_list_length(Relation relation)
-{
-	TupleDesc	desc = RelationGetDescr(relation);
-#if PG_VERSION_NUM >= 160000
-	int			count = 0;
-
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-
-		if (!att->attisdropped && !att->attgenerated)
-			count++;
-	}
-	return count;
-#else
-	return desc->natts;
 #endif
 }
 

@@ -13,7 +13,7 @@
 #include "utils/hsearch.h"
 
 #include "compat.h"
-#include "options.h"
+#include "options/options.h"
 
 struct KnownRelation;
 struct TransactionState;

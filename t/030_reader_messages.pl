@@ -211,12 +211,13 @@ sub shown_value
 
 package main;
 
+need_test_module();
+
 my $first = $ENV{PGOUTPUT_EXT_SEED} // 1;
 my $programs = $ENV{PGOUTPUT_EXT_READER_PROGRAMS} // 20;
 my $check = ReaderCheck->new;
 $check->{control}->do($_) foreach 'CREATE SCHEMA reader', 'CREATE EXTENSION pgoutput_ext SCHEMA reader';
-$check->{control}->do(q{CREATE FUNCTION reencode(bytea, boolean) RETURNS bytea LANGUAGE c STRICT
-	AS '$libdir/pgoutput_ext', 'pgoutput_ext_reencode'});
+$check->{control}->do('CREATE EXTENSION pgoutput_ext_test');
 
 my $failed = 0;
 foreach my $seed ($first .. $first + $programs - 1)

@@ -1,6 +1,6 @@
 # Each direct encoder writes the same bytes as the server's own function, over
 # random values and under each setting that changes the output.  The values and
-# the comparison are in src/encoder_check*.c; values chosen by hand are in
+# the comparison are in test/encoder_check*.c; values chosen by hand are in
 # sql/encoders.sql.
 
 use strict;
@@ -10,6 +10,8 @@ use FindBin;
 use lib $FindBin::RealBin;
 use PgoutputExt;
 use Test::More;
+
+need_test_module();
 
 my $million = 1_000_000;
 
@@ -30,10 +32,9 @@ sub connect_with_functions
 {
 	my $dbh = connect_db($node, @_);
 
-	$dbh->do(q{
-		CREATE OR REPLACE FUNCTION pgoutput_ext_check_encoder(
-			type regtype, is_binary bool, seed int8, count int8) RETURNS text
-		STRICT LANGUAGE C AS '$libdir/pgoutput_ext'});
+	$dbh->do('SET client_min_messages = warning');
+	$dbh->do('CREATE EXTENSION IF NOT EXISTS pgoutput_ext_test');
+	$dbh->do('RESET client_min_messages');
 	return $dbh;
 }
 
@@ -43,7 +44,7 @@ sub difference
 	my ($dbh, $type, $binary, $count) = @_;
 
 	my ($difference) = $dbh->selectrow_array(
-		'SELECT pgoutput_ext_check_encoder(?::regtype, ?, ?, ?)',
+		'SELECT check_encoder(?::regtype, ?, ?, ?)',
 		undef, $type, $binary, ++$seed, $count);
 	$compared += $count;
 	return defined $difference ? "$type, seed $seed: $difference" : '';

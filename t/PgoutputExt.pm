@@ -33,7 +33,7 @@ use Test::More ();
 use PgoutputMessage;
 
 our @EXPORT = qw(
-  server_major plugin_name new_node connect_db standard_options
+  server_major plugin_name need_test_module new_node connect_db standard_options
   create_slot_pair drop_slot_pair read_slot compare_slots same_stream
   same_streams set_session run_case changes_text
   describe_stream plain_stream count_types quote_names
@@ -100,6 +100,18 @@ sub server_major
 sub plugin_name
 {
 	return $ENV{PGOUTPUT_EXT_PLUGIN} || 'pgoutput_ext';
+}
+
+# Ends a test file that needs the module of test/ where that is not installed:
+# on a server of one's own it is not.
+sub need_test_module
+{
+	my $sharedir = `pg_config --sharedir`;
+
+	chomp $sharedir;
+	Test::More::plan(skip_all => 'the module for tests is not installed (make -C test install)')
+	  unless -e "$sharedir/extension/pgoutput_ext_test.control";
+	return;
 }
 
 # A started server ready for logical decoding with pgoutput_ext.  Returns the

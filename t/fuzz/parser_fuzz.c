@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json_text.h"
-#include "parser.h"
+#include "parser_write.h"
+#include "reader/json_text.h"
+#include "reader/parser.h"
 
 extern int	LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
