@@ -25,6 +25,7 @@
 #include "relations/identity.h"
 #include "relations/invalidation.h"
 #include "metadata/metadata.h"
+#include "options/option_checks.h"
 #include "options/options.h"
 #include "options/pattern.h"
 #include "relations/plan.h"
@@ -35,10 +36,22 @@
 #include "stream/transaction.h"
 #include "stream/writer.h"
 #include "told/told.h"
+#include "values/encoder.h"
 
 PG_MODULE_MAGIC;
 
+extern PGDLLEXPORT void _PG_init(void);
 extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *cb);
+
+/*
+ * _PG_init
+ *		Called once when the library is loaded.
+ */
+void
+_PG_init(void)
+{
+	encoders_check();
+}
 
 /*
  * Startup.  A slot is created without options and sends nothing.
@@ -77,6 +90,7 @@ startup_cb(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init)
 	metadata_init(state);
 	invalidation_subscribe(state);
 	writer_install(ctx, state->options.coalesce_writes);
+	state->prepared_streams_tell = compat_prepared_stream_tells();
 	MemoryContextSwitchTo(old);
 }
 
@@ -510,7 +524,7 @@ stream_prepare_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 	message_stream_prepare(ctx->out, txn, prepare_lsn);
 	OutputPluginWrite(ctx, true);
 
-	if (compat_prepared_stream_tells())
+	if (state->prepared_streams_tell)
 		told_stream_committed(state, txn);
 	told_end(state, txn);
 }

@@ -36,7 +36,8 @@ RETURNS jsonb LANGUAGE sql SET search_path = '' SET DateStyle = 'ISO' SET Interv
 				'not_null', attnotnull, 'default', btrim(regexp_replace(pg_get_expr(adbin, adrelid), '\s+', ' ', 'g')),
 				'generated', CASE attgenerated WHEN 's' THEN 'stored' END,
 				'identity', CASE attidentity WHEN 'a' THEN 'always' WHEN 'd' THEN 'by default' END,
-				'collation', CASE WHEN attcollation <> 0 THEN attcollation::regcollation::text END) ORDER BY attnum), '[]')
+				'collation', CASE attcollation WHEN 0 THEN NULL WHEN '"default"'::regcollation THEN 'default'
+					ELSE attcollation::regcollation::text END) ORDER BY attnum), '[]')
 			FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
 			WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped))
 	FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE c.oid = relid $$;

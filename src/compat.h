@@ -257,11 +257,4 @@ compat_prepared_stream_tells(void)
 #endif
 }
 
-/* Is an empty proto_version malformed, or is it 0? */
-static inline bool
-compat_rejects_empty_version(void)
-{
-	return compat_is_late_minor();
-}
-
 #endif							/* PGOUTPUT_EXT_COMPAT_H */

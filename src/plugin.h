@@ -13,7 +13,7 @@
 #include "utils/hsearch.h"
 
 #include "compat.h"
-#include "options/options.h"
+#include "options/plugin_options.h"
 
 struct KnownRelation;
 struct TransactionState;
@@ -24,8 +24,8 @@ struct TransactionState;
  */
 typedef struct PluginState
 {
-	struct Writer *writer;		/* must be first, see writer.h */
 	PluginOptions options;
+	struct Writer *writer;		/* NULL unless it coalesces, see writer.c */
 
 	MemoryContext context;		/* of the session: options, relations, types */
 	MemoryContext change_context;	/* reset after each change */
@@ -36,7 +36,7 @@ typedef struct PluginState
 	/* publication.c */
 	MemoryContext publication_context;
 	List	   *publications;	/* of Publication *, those that exist */
-	bool		publications_valid;
+	uint64		publications_read;	/* publication_list_changes as it was then */
 	List	   *warned_publications;	/* names, for missing_publication */
 	struct oid_table_hash *listed_relations;	/* see notice_abort_by_list() */
 	struct oid_table_hash *listed_schemas;
@@ -54,7 +54,9 @@ typedef struct PluginState
 
 	/* invalidation.c */
 	uint64		generation;		/* plans of an older one are stale */
-	uint64		publication_changes;	/* counts changes of any publication */
+	uint64		publication_list_changes;	/* counts changes of
+											 * pg_publication */
+	uint64		publication_changes;	/* ... of anything about publications */
 	uint64		type_changes;	/* ... of what type_metadata shows */
 	dlist_node	node;			/* in the list of live sessions */
 
@@ -63,7 +65,8 @@ typedef struct PluginState
 	HTAB	   *types;			/* TypeEntry by hash value of pg_type's cache */
 	uint64		type_generation;	/* counts changes of any type or function */
 
-	/* transaction.c */
+	/* transaction.c, told.c */
+	bool		prepared_streams_tell;	/* see quirks.h */
 	uint64		stream_count;	/* streamed transactions so far */
 	struct TransactionState *spare_transaction; /* of one that has ended */
 

@@ -29,8 +29,10 @@ reencode(PG_FUNCTION_ARGS)
 
 	if (!wire_parse((const unsigned char *) VARDATA_ANY(bytes), size,
 					PG_GETARG_BOOL(1), &message, &error))
-		elog(ERROR, "malformed message at byte %zu: expected %s, found %s",
-			 error.offset, error.expected, error.found);
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("malformed message at byte %zu: expected %s, found %s",
+						error.offset, error.expected, error.found)));
 	written = wire_write(&message, (unsigned char *) VARDATA(result), size);
 	if (written > size)
 		elog(ERROR, "message of %zu bytes became %zu bytes", size, written);

@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_collation.h"
 #include "catalog/pg_index.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -140,6 +141,16 @@ identity_kind(char attidentity)
 	return attidentity == ATTRIBUTE_IDENTITY_ALWAYS ? "always" : "by default";
 }
 
+/* SQL text of a collation; a plain word for the database's own. */
+static const char *
+collation_name(Oid collation)
+{
+	if (!OidIsValid(collation))
+		return NULL;
+	return collation == DEFAULT_COLLATION_OID ? "default" :
+		generate_collation_name(collation);
+}
+
 /* The expression of a column; no member if it could not be put into words. */
 static void
 write_default(StringInfo out, Relation relation, Form_pg_attribute att)
@@ -163,9 +174,7 @@ write_column(StringInfo out, Relation relation, Form_pg_attribute att)
 	write_default(out, relation, att);
 	jw_string_member(out, "generated", generated_kind(att->attgenerated));
 	jw_string_member(out, "identity", identity_kind(att->attidentity));
-	jw_string_member(out, "collation",
-					 OidIsValid(att->attcollation) ?
-					 generate_collation_name(att->attcollation) : NULL);
+	jw_string_member(out, "collation", collation_name(att->attcollation));
 	jw_close(out, '}');
 }
 

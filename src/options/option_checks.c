@@ -13,7 +13,7 @@
 #include "utils/builtins.h"
 
 #include "compat.h"
-#include "options/options.h"
+#include "options/option_checks.h"
 #include "options/pattern.h"
 
 /*

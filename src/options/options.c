@@ -21,6 +21,7 @@
 #include "catalog/pg_subscription.h"
 #include "commands/subscriptioncmds.h"
 #endif
+#include "options/option_checks.h"
 #include "options/options.h"
 #include "options/pattern.h"
 
@@ -179,8 +180,8 @@ parse_proto_version(const char *value)
 
 	errno = 0;
 	parsed = strtoul(value, &end, 10);
-	if (errno != 0 || *end != '\0' ||
-		(end == value && compat_rejects_empty_version()))
+	/* minors before November 2026 read an empty one as 0, which they refuse */
+	if (errno != 0 || *end != '\0' || end == value)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid proto_version")));

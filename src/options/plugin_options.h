@@ -1,15 +1,14 @@
 /*-------------------------------------------------------------------------
  *
- * options.h
- *	  The options of a decoding session.
+ * plugin_options.h
+ *	  What a client can ask for.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PGOUTPUT_EXT_OPTIONS_H
-#define PGOUTPUT_EXT_OPTIONS_H
+#ifndef PGOUTPUT_EXT_PLUGIN_OPTIONS_H
+#define PGOUTPUT_EXT_PLUGIN_OPTIONS_H
 
 #include "nodes/pg_list.h"
-#include "replication/logical.h"
 
 typedef enum StreamingMode
 {
@@ -109,12 +108,4 @@ typedef struct PluginOptions
 	bool		coalesce_writes;
 } PluginOptions;
 
-extern void options_parse(List *defelems, PluginOptions *options);
-
-extern void options_check_tables(const PluginOptions *options);
-extern void options_check_origins(const PluginOptions *options);
-extern void options_check_prefixes(const PluginOptions *options);
-extern void options_check_protocol(LogicalDecodingContext *ctx,
-								   PluginOptions *options);
-
-#endif							/* PGOUTPUT_EXT_OPTIONS_H */
+#endif							/* PGOUTPUT_EXT_PLUGIN_OPTIONS_H */

@@ -108,7 +108,7 @@ session_cache_invalidated(PluginState *state, CompatCacheId cache_id,
 	switch (cache_id)
 	{
 		case PUBLICATIONOID:
-			state->publications_valid = false;
+			state->publication_list_changes++;
 			state->publication_changes++;
 			state->generation += plans_depend_on_publications;
 			break;
@@ -211,6 +211,8 @@ invalidation_subscribe(PluginState *state)
 	MemoryContextRegisterResetCallback(state->context, callback);
 
 	/* 0 stands for "never looked" */
-	state->publication_changes = state->type_changes = 1;
+	state->publication_list_changes = 1;
+	state->publication_changes = 1;
+	state->type_changes = 1;
 	register_callbacks(state);
 }

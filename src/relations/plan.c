@@ -287,6 +287,18 @@ plan_reset(PluginState *state, RelationPlan *plan)
 	memset(&plan->own_columns, 0, sizeof(ColumnSet));
 }
 
+/* A relation's schema and name, for patterns. */
+static void
+relation_names(Relation relation, const char **names)
+{
+	Oid			schema_id = RelationGetNamespace(relation);
+
+	names[0] = get_namespace_name(schema_id);
+	if (names[0] == NULL)
+		elog(ERROR, "cache lookup failed for namespace %u", schema_id);
+	names[1] = RelationGetRelationName(relation);
+}
+
 /* Do options include_tables and exclude_tables leave a relation in? */
 static bool
 table_is_included(PluginState *state, Relation relation)
@@ -296,8 +308,7 @@ table_is_included(PluginState *state, Relation relation)
 
 	if (!options->include_tables && !options->exclude_tables)
 		return true;
-	names[0] = get_namespace_name(RelationGetNamespace(relation));
-	names[1] = RelationGetRelationName(relation);
+	relation_names(relation, names);
 	if (options->include_tables &&
 		!pattern_list_matches(options->include_tables, 2, names))
 		return false;
@@ -354,8 +365,7 @@ exclude_columns(PluginState *state, RelationPlan *plan, Relation relation,
 	bool		excluded = false;
 	const char *names[3];
 
-	names[0] = get_namespace_name(RelationGetNamespace(relation));
-	names[1] = RelationGetRelationName(relation);
+	relation_names(relation, names);
 	if (plan->updates || plan->deletes)
 		identity = relation_identity_columns(relation);
 

@@ -27,6 +27,7 @@
 #include "utils/syscache.h"
 
 #include "relations/publication.h"
+#include "relations/publication_missing.h"
 #include "server/quirks.h"
 
 /*
@@ -39,9 +40,13 @@ publications_load(PluginState *state)
 	ListCell   *lc;
 	MemoryContext old;
 
-	if (state->publications_valid)
+	uint64		changes = state->publication_list_changes;
+
+	if (state->publications_read == changes)
 		return;
 
+	/* an error leaves it unread, and so does a change from here on */
+	state->publications_read = 0;
 	state->publications = NIL;
 	MemoryContextReset(state->publication_context);
 	old = MemoryContextSwitchTo(state->publication_context);
@@ -56,7 +61,7 @@ publications_load(PluginState *state)
 			publication_report_missing(state, name);
 	}
 	MemoryContextSwitchTo(old);
-	state->publications_valid = true;
+	state->publications_read = changes;
 }
 
 /* Is a schema in a publication? */

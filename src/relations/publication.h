@@ -36,7 +36,6 @@ extern void publications_keep_open(PluginState *state,
 extern void publications_columns(const PublishedAs *published,
 								 Relation relation, GeneratedColumns policy,
 								 ColumnSet *columns);
-extern void publication_report_missing(PluginState *state, const char *name);
 extern bool publication_has_schema(Publication *publication, Oid schema_id);
 
 #endif							/* PGOUTPUT_EXT_PUBLICATION_H */

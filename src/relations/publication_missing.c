@@ -25,7 +25,7 @@
 #include "utils/timestamp.h"
 
 #include "options/pattern.h"
-#include "relations/publication.h"
+#include "relations/publication_missing.h"
 
 /* When a transaction committed, for people; "" if the server does not know. */
 static char *

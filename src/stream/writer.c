@@ -1,5 +1,7 @@
-/*
- * writer.c - the coalescing writer in front of the walsender's own.
+/*-------------------------------------------------------------------------
+ *
+ * writer.c
+ *	  The coalescing writer in front of the walsender's own.
  *
  * The walsender's write callback reads the clock and calls send() for every
  * message, which on narrow rows is half of its time.  The one here appends
@@ -30,6 +32,8 @@
  * Called by the output plugin's startup callback (writer_install), then by the
  * server through ctx->write and ctx->update_progress, in whatever memory
  * context the plugin writes in: nothing is allocated there.
+ *
+ *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
@@ -44,7 +48,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "compat.h"
+#include "plugin.h"
 #include "stream/writer.h"
 
 /*
@@ -91,7 +95,7 @@ static void writer_update_progress(COMPAT_PROGRESS_ARGS);
 static inline Writer *
 writer_of(LogicalDecodingContext *ctx)
 {
-	return *(Writer **) ctx->output_plugin_private;
+	return plugin_state(ctx)->writer;
 }
 
 /*
@@ -130,9 +134,9 @@ write_uint64(char *to, uint64 value)
 
 /*
  * Put the coalescing writer in front of the writer of "ctx", if "coalesce" and
- * this process serves a replication connection.  To be called when
- * ctx->output_plugin_private is set and its first member is free for us, and
- * not for a context that only creates a slot.  Allocates in ctx->context.
+ * this process serves a replication connection.  To be called when the session
+ * has its state, and not for a context that only creates a slot.  Allocates in
+ * ctx->context.
  *
  * SQL functions run over replication connections too, and who else made a
  * context shows only in what it prepares: the first write decides whether we
@@ -149,7 +153,7 @@ writer_install(LogicalDecodingContext *ctx, bool coalesce)
 	writer = MemoryContextAllocZero(ctx->context, sizeof(Writer));
 	writer->write = ctx->write;
 	writer->update_progress = ctx->update_progress;
-	*(Writer **) ctx->output_plugin_private = writer;
+	plugin_state(ctx)->writer = writer;
 
 	ctx->write = writer_write;
 	if (ctx->update_progress != NULL)

@@ -138,3 +138,9 @@ direct_binary_encoder(Oid send_function, int16 typlen, bool typbyval,
 			return NULL;
 	}
 }
+
+void
+encoders_check(void)
+{
+	check_numeric_form();
+}

@@ -21,4 +21,11 @@ extern EncodeFunction direct_text_encoder(Oid output_function, int16 typlen,
 extern EncodeFunction direct_binary_encoder(Oid send_function, int16 typlen,
 											bool typbyval, bool convert);
 
+/*
+ * Compares what the encoders know of private forms with the server's own
+ * functions; an error says which one is not as they know it.  For when the
+ * library is loaded.
+ */
+extern void encoders_check(void);
+
 #endif							/* PGOUTPUT_EXT_ENCODER_H */

@@ -24,8 +24,10 @@
  */
 #include "postgres.h"
 
-#include "values/encoders.h"
 #include "replication/logicalproto.h"
+#include "utils/builtins.h"
+
+#include "values/encoders.h"
 
 #define FLAG_BITS			0xC000
 #define FLAG_SHORT			0x8000
@@ -62,7 +64,10 @@ word_at(const char *words, int i)
 	return word;
 }
 
-/* Reads the stored form, "len" bytes after the varlena header. */
+/*
+ * Reads the stored form, "len" bytes after the varlena header.  A damaged one
+ * may be shorter than what its header promises.
+ */
 static inline void
 read_numeric(StoredNumeric *numeric, const char *data, int len)
 {
@@ -75,15 +80,15 @@ read_numeric(StoredNumeric *numeric, const char *data, int len)
 		numeric->scale = SHORT_SCALE(header);
 		numeric->weight = SHORT_WEIGHT(header);
 		numeric->words = data + 2;
-		numeric->count = (len - 2) / 2;
+		numeric->count = Max(len - 2, 0) / 2;
 	}
 	else
 	{
 		numeric->negative = (header & LONG_NEGATIVE) != 0;
 		numeric->scale = LONG_SCALE(header);
-		numeric->weight = (int16) word_at(data, 1);
+		numeric->weight = len < 4 ? 0 : (int16) word_at(data, 1);
 		numeric->words = data + 4;
-		numeric->count = (len - 4) / 2;
+		numeric->count = Max(len - 4, 0) / 2;
 	}
 }
 
@@ -224,4 +229,73 @@ encode_numeric_binary(StringInfo out, Datum value, TypeEncoder *encoder)
 	for (i = 0; i < numeric.count; i++)
 		p = put_word(p, word_at(numeric.words, i));
 	value_end(out, p);
+}
+
+/* Does an encoder write what the server's function gives for a value? */
+static bool
+same_as_server(Datum numeric, bool binary)
+{
+	TypeEncoder encoder = {.binary = binary};
+	StringInfoData ours;
+	StringInfoData theirs;
+	bool		same;
+
+	initStringInfo(&ours);
+	initStringInfo(&theirs);
+	if (binary)
+	{
+		bytea	   *bytes = DatumGetByteaPP(DirectFunctionCall1(numeric_send,
+																numeric));
+
+		encode_numeric_binary(&ours, numeric, &encoder);
+		append_value(&theirs, LOGICALREP_COLUMN_BINARY, VARDATA_ANY(bytes),
+					 VARSIZE_ANY_EXHDR(bytes));
+		pfree(bytes);
+	}
+	else
+	{
+		char	   *text = DatumGetCString(DirectFunctionCall1(numeric_out,
+															   numeric));
+
+		encode_numeric_text(&ours, numeric, &encoder);
+		append_value(&theirs, LOGICALREP_COLUMN_TEXT, text, strlen(text));
+		pfree(text);
+	}
+	same = ours.len == theirs.len && memcmp(ours.data, theirs.data, ours.len) == 0;
+	pfree(ours.data);
+	pfree(theirs.data);
+	return same;
+}
+
+/*
+ * check_numeric_form
+ *		Error 0A000 if this server stores numeric in another form than the one
+ *		known here, which is private to it.
+ *
+ * A few values of each kind do: short and long headers, special values.
+ */
+void
+check_numeric_form(void)
+{
+	static const char *const values[] = {
+		"0", "-1.5", "12345678901234567890.0987654321", "0.0000012",
+		"-1e-200", "9.99e300", "NaN", "Infinity", "-Infinity",
+	};
+
+	for (int i = 0; i < lengthof(values); i++)
+	{
+		Datum		numeric = DirectFunctionCall3(numeric_in,
+												  CStringGetDatum(values[i]),
+												  ObjectIdGetDatum(InvalidOid),
+												  Int32GetDatum(-1));
+
+		if (!same_as_server(numeric, false) || !same_as_server(numeric, true))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("pgoutput_ext does not know how this server stores values of type numeric"),
+					 errdetail("It writes %s in another way than the server does.",
+							   values[i]),
+					 errhint("Install a pgoutput_ext that was made for this version of PostgreSQL.")));
+		pfree(DatumGetPointer(numeric));
+	}
 }

@@ -54,6 +54,8 @@ extern void encode_numeric_binary(StringInfo out, Datum value,
 extern int	numeric_text_room(const char *data, int len);
 extern char *put_numeric(char *p, const char *data, int len);
 
+extern void check_numeric_form(void);
+
 /* encoder_jsonb.c */
 extern void encode_jsonb(StringInfo out, Datum value, TypeEncoder *encoder);
 
