@@ -29,7 +29,8 @@ REGRESS = $(patsubst $(here)/sql/%.sql,%,$(sort $(wildcard $(here)/sql/*.sql)))
 ISOLATION = $(patsubst $(here)/specs/%.spec,%,$(sort $(wildcard $(here)/specs/*.spec)))
 TAP_TESTS = $(if $(wildcard $(here)/t/*.pl),1)
 
-PG_CPPFLAGS = -I$(here)/src
+version := $(shell sed -n 's/^. Version of the library: //p' $(here)/pgoutput_ext.control)
+PG_CPPFLAGS = -I$(here)/src -DPGOUTPUT_EXT_VERSION='"$(version)"'
 # What the server does not call stays inside: other libraries of the process may
 # have functions of the same names. From 16 on PGXS does this by itself.
 override PG_CFLAGS += -fvisibility=hidden

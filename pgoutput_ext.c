@@ -18,6 +18,8 @@
 
 #include "fmgr.h"
 #include "replication/output_plugin.h"
+#include "replication/slot.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -28,6 +30,7 @@
 #include "options/option_checks.h"
 #include "options/options.h"
 #include "options/pattern.h"
+#include "options/setting.h"
 #include "relations/plan.h"
 #include "plugin.h"
 #include "relations/publication.h"
@@ -38,7 +41,9 @@
 #include "told/told.h"
 #include "values/encoder.h"
 
-PG_MODULE_MAGIC;
+COMPAT_MODULE_MAGIC("pgoutput_ext", PGOUTPUT_EXT_VERSION);
+
+COMPAT_FUNCTION_INFO_V1(pgoutput_ext_version);
 
 extern PGDLLEXPORT void _PG_init(void);
 extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *cb);
@@ -51,6 +56,17 @@ void
 _PG_init(void)
 {
 	encoders_check();
+	setting_define();
+}
+
+/*
+ * pgoutput_ext_version() returns text
+ *		The version of the library that is loaded.
+ */
+Datum
+pgoutput_ext_version(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TEXT_P(cstring_to_text(PGOUTPUT_EXT_VERSION));
 }
 
 /*
@@ -61,6 +77,7 @@ startup_cb(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init)
 {
 	MemoryContext old = MemoryContextSwitchTo(ctx->context);
 	PluginState *state = palloc0(sizeof(PluginState));
+	List	   *setting;
 
 	ctx->output_plugin_private = state;
 	opt->output_type = OUTPUT_PLUGIN_BINARY_OUTPUT;
@@ -82,7 +99,8 @@ startup_cb(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init)
 													   "pgoutput_ext publications",
 													   ALLOCSET_SMALL_SIZES);
 	MemoryContextSwitchTo(state->context);
-	options_parse(ctx->output_plugin_options, &state->options);
+	setting = setting_options();
+	options_parse(ctx->output_plugin_options, setting, &state->options);
 	options_check_protocol(ctx, &state->options);
 	types_init(state);
 	relations_init(state);
@@ -91,6 +109,12 @@ startup_cb(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init)
 	invalidation_subscribe(state);
 	writer_install(ctx, state->options.coalesce_writes);
 	state->prepared_streams_tell = compat_prepared_stream_tells();
+	ereport(DEBUG1,
+			(errmsg_internal("pgoutput_ext %s decodes slot \"%s\" of plugin \"%s\" with: %s",
+							 PGOUTPUT_EXT_VERSION,
+							 NameStr(MyReplicationSlot->data.name),
+							 NameStr(MyReplicationSlot->data.plugin),
+							 options_text(ctx->output_plugin_options, setting))));
 	MemoryContextSwitchTo(old);
 }
 
@@ -133,8 +157,14 @@ check_identity(PluginState *state, RelationPlan *plan, Relation relation,
 					command,
 					get_namespace_name(RelationGetNamespace(target)),
 					RelationGetRelationName(target)),
-			 errdetail("There is no replica identity, or it was not logged as the client needs it, or it is not sent."),
-			 errhint("Add a primary key, or set REPLICA IDENTITY with ALTER TABLE.")));
+			 relation == target ?
+			 errdetail("There is no replica identity, or it was not logged as the client needs it, or it is not sent.") :
+			 errdetail("It comes from partition \"%s.%s\", which has no replica identity, or another one than the relation, or it is not sent.",
+					   get_namespace_name(RelationGetNamespace(relation)),
+					   RelationGetRelationName(relation)),
+			 relation == target ?
+			 errhint("Add a primary key, or set REPLICA IDENTITY with ALTER TABLE.") :
+			 errhint("Give the partition the replica identity of the relation, with ALTER TABLE.")));
 }
 
 /* Kind of old tuple that a relation's changes carry: whole row or key. */

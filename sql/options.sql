@@ -75,11 +75,11 @@ CREATE TABLE list (number serial, option text, value text);
 INSERT INTO list (option, value)
 SELECT 'include_tables', 'a.b' || odd FROM unnest(ARRAY[
 	',', ',,', ',.', ',a', ',a.', ',.b', ',a.b.c', ',"', ',"a', ',"a"."', ',"a"."b', ',"a".""', ',"".b',
-	',a.b c.d', ',a..b', ',a.*b', ',a.b*', ',a*.b', ',**.a', ',"a"*.b', ',*', ',a b', ',a."b"c', '.c', '"', '*', ' c', ', ,c.d', ',"a""', E',\\'
+	',a.b c.d', ',a..b', ',a.*b*c', ',a.b**', ',a*c.b', ',**.a', ',"a"**.b', ',""*.b', ',*"".b', ',*', ',a b', ',a."b"c', '.c', '"', '**', ' c', ', ,c.d', ',"a""', E',\\'
 ]) odd
 UNION ALL
 SELECT 'exclude_columns', 'a.b.c' || odd FROM unnest(ARRAY[
-	',', ',a.b', ',a.b.', ',a.b.c.d', ',a.b."', ',*.*', ',*.*.c*', ',a.b.""']) odd
+	',', ',a.b', ',a.b.', ',a.b.c.d', ',a.b."', ',*.*', ',*.*.c**', ',a.b.""']) odd
 UNION ALL
 SELECT 'message_prefixes', 'a' || odd FROM unnest(ARRAY[',', ',"', ',"b', ' b', '*b', '**', ',*c', '"b"']) odd
 UNION ALL

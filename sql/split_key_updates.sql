@@ -117,6 +117,17 @@ SELECT FROM next();
 UPDATE t_moved SET a = 13, b = 4;
 SELECT * FROM changes('split_key_updates', 'on');
 
+-- A deferrable key can be double for a moment: with FULL, a Delete by key would find the
+-- wrong row. It is not split by.
+SELECT FROM next();
+CREATE TABLE t_deferrable (a int PRIMARY KEY DEFERRABLE, x int);
+ALTER TABLE t_deferrable REPLICA IDENTITY FULL;
+ALTER PUBLICATION split_key_updates SET TABLE t_deferrable;
+ALTER PUBLICATION split_key_updates SET (publish = 'insert, update, delete, truncate');
+INSERT INTO t_deferrable VALUES (1, 10), (2, 20);
+UPDATE t_deferrable SET a = a + 1;
+SELECT * FROM changes('split_key_updates', 'on');
+
 SELECT pg_drop_replication_slot('regress_split');
 DROP PUBLICATION split_key_updates;
 DROP SCHEMA split_key_updates CASCADE;

@@ -49,6 +49,16 @@ SELECT * FROM sent('include_tables', 'tables.other');
 SELECT * FROM sent('include_tables', '*.*');
 -- a star in quotes is a name
 SELECT * FROM sent('include_tables', '"*"."*"');
+-- any beginning or end of a name
+SELECT * FROM sent('include_tables', 'tab*.*');
+SELECT * FROM sent('include_tables', '*, 2.*');
+SELECT * FROM sent('include_tables', '*", 2".*');
+SELECT * FROM sent('include_tables', '"Tab"*."b."*');
+SELECT * FROM sent('exclude_tables', '*able*.a*');
+SELECT * FROM sent('include_tables', '"tables"*.b, tables*.A*');
+SELECT * FROM sent('include_tables', '"TABLES"*.*');
+SELECT * FROM sent('include_tables', 'tables.a_*');
+SELECT * FROM sent('include_tables', 'tab*.*', 'exclude_tables', 'tab*.*');
 
 -- A transaction of which nothing is left is not sent.
 SELECT message, count(*) FROM pgoutput_ext_peek('regress_tables', NULL, NULL,

@@ -35,6 +35,14 @@
 #define PGDLLEXPORT __attribute__((visibility("default")))
 #endif
 
+/* The library's magic block; from 18 on with its name and version. */
+#ifdef PG_MODULE_MAGIC_EXT
+#define COMPAT_MODULE_MAGIC(module_name, module_version) \
+PG_MODULE_MAGIC_EXT(.name = module_name, .version = module_version)
+#else
+#define COMPAT_MODULE_MAGIC(module_name, module_version) PG_MODULE_MAGIC
+#endif
+
 /* Declares a function that SQL calls, as PG_FUNCTION_INFO_V1 does from 16 on. */
 #define COMPAT_FUNCTION_INFO_V1(name) \
 extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
@@ -64,6 +72,11 @@ PG_FUNCTION_INFO_V1(name)
 #else
 #define SERVER_FORGETS_WITH_PUBLICATIONS false
 #define SERVER_ASKS_AGAIN_WITH_RELATION false
+#endif
+
+/* 15: names of settings can be reserved, not only those that exist. */
+#if PG_VERSION_NUM < 150000
+#define MarkGUCPrefixReserved(prefix) EmitWarningsOnPlaceholders(prefix)
 #endif
 
 /* 15: types of messages and changes have names that 14 lacks. */

@@ -54,7 +54,7 @@ foreach my $origin (grep { $_ ne '' } @origins)
 my $space = qr/[ \t\n\r\f]*/;
 my $quoted = qr/"(?:[^"]|"")+"/;
 my $maybe_empty = qr/"(?:[^"]|"")*"/;
-my $part = qr/(?:$quoted|[^ \t\n\r\f,".*]+|\*)/;
+my $part = qr/(?:\*?(?:$quoted|[^ \t\n\r\f,".*]+)\*?|\*)/;
 my $prefix = qr/(?:(?:$maybe_empty|[^ \t\n\r\f,"*]+)\*?|\*)/;
 my $origin = qr/(?:$maybe_empty|[^ \t\n\r\f,"*]+)/;
 my %element = (
@@ -64,14 +64,15 @@ my %element = (
 	origins => $origin);
 my %parts = (tables => $part, columns => $part, prefixes => $prefix, origins => $origin);
 
-# What an element's name stands for: [name, open], name undef for any.
+# What an element's name stands for: [name, any end, any beginning].
 sub name
 {
 	my ($text) = @_;
-	my $open = $text =~ s/(?<=.)\*\z//s || $text eq '*';
-	return [ '', 1 ] if $text eq '*';
-	return [ $1 =~ s/""/"/gr, $open ] if $text =~ /\A"(.*)"\z/s;
-	return [ lc $text, $open ];
+	return [ '', 1, 0 ] if $text eq '*';
+	my $open = $text =~ s/\*\z//;
+	my $before = $text =~ s/\A\*//;
+	return [ $1 =~ s/""/"/gr, $open, $before ] if $text =~ /\A"(.*)"\z/s;
+	return [ lc $text, $open, $before ];
 }
 
 # The elements of a list, each a list of names; nothing if it is none.
@@ -94,8 +95,9 @@ sub parse
 sub hits
 {
 	my ($name, $text) = @_;
-	my ($start, $open) = @$name;
-	return $text eq $start || $open && index($text, $start) == 0;
+	my ($fixed, $open, $before) = @$name;
+	my $pattern = ($before ? '.*' : '') . quotemeta($fixed) . ($open ? '.*' : '');
+	return $text =~ /\A$pattern\z/s;
 }
 
 # What is sent with a list: one line for each thing that it can let through.
@@ -135,7 +137,7 @@ sub random_list
 	my ($kind) = @_;
 	return join '', map { $characters[ rand @characters ] } 1 .. rand 12 if rand() < 0.4;
 	my $parts = $kind eq 'tables' ? 2 : $kind eq 'columns' ? 3 : 1;
-	my $list = join ',', map { join '.', map { $pieces[ rand @pieces ] . (rand() < 0.1 ? '*' : '') } 1 .. $parts } 1 .. 1 + rand 3;
+	my $list = join ',', map { join '.', map { (rand() < 0.1 ? '*' : '') . $pieces[ rand @pieces ] . (rand() < 0.1 ? '*' : '') } 1 .. $parts } 1 .. 1 + rand 3;
 	# one character too much or too few
 	substr($list, rand length $list, 1) = rand() < 0.5 ? '' : $characters[ rand @characters ] if rand() < 0.4;
 	return $list;

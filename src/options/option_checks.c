@@ -16,6 +16,15 @@
 #include "options/option_checks.h"
 #include "options/pattern.h"
 
+/* A part of a pattern as it can be written in a list. */
+static char *
+part_text(const NamePart *part)
+{
+	return psprintf("%s%s%s", part->any_before ? "*" : "",
+					part->length > 0 ? quote_identifier(part->name) : "",
+					part->any_behind ? "*" : "");
+}
+
 /*
  * options_check_tables
  *		No pattern may be both asked for and excluded.  One that covers another
@@ -38,8 +47,8 @@ options_check_tables(const PluginOptions *options)
 						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						 errmsg("options \"include_tables\" and \"exclude_tables\" contradict each other"),
 						 errdetail("Both list %s.%s.",
-								   included->parts[0] ? quote_identifier(included->parts[0]) : "*",
-								   included->parts[1] ? quote_identifier(included->parts[1]) : "*"),
+								   part_text(&included->parts[0]),
+								   part_text(&included->parts[1])),
 						 errhint("Name it in one of the two.")));
 		}
 	}

@@ -13,7 +13,9 @@
 
 #include "commands/defrem.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/varlena.h"
 
 #include "compat.h"
@@ -24,6 +26,7 @@
 #include "options/option_checks.h"
 #include "options/options.h"
 #include "options/pattern.h"
+#include "options/setting.h"
 
 typedef enum OptionKind
 {
@@ -293,11 +296,11 @@ parse_list(const OptionDef *def, const char *value)
 	{
 		case OPTION_TABLES:
 			parsed = pattern_parse(value, 2, &list);
-			hint = "List elements like schema.table, schema.* or *.table, separated by commas.";
+			hint = "List elements like schema.table, schema.*, *.table or schema.prefix_*, separated by commas.";
 			break;
 		case OPTION_COLUMNS:
 			parsed = pattern_parse(value, 3, &list);
-			hint = "List elements like schema.table.column or *.*.column, separated by commas.";
+			hint = "List elements like schema.table.column, *.*.column or *.*.prefix_*, separated by commas.";
 			break;
 		case OPTION_PREFIXES:
 			parsed = pattern_parse_prefixes(value, &list);
@@ -357,9 +360,67 @@ parse_option(const OptionDef *def, DefElem *defel, PluginOptions *options)
 	}
 }
 
+/* Takes an option over, once. */
+static void
+take_option(DefElem *defel, const OptionDef *def, bool *given,
+			PluginOptions *options)
+{
+	if (given[def - option_table])
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR),
+				 errmsg("conflicting or redundant options")));
+	given[def - option_table] = true;
+	parse_option(def, defel, options);
+}
+
+/* Names the setting in errors about what it holds. */
+static void
+setting_error_context(void *arg)
+{
+	errcontext("setting \"%s\" of role \"%s\", which holds for its client \"%s\"",
+			   SETTING_NAME, GetUserNameFromId(GetUserId(), true),
+			   application_name ? application_name : "");
+}
+
+/* Takes over what the setting holds and the client does not give. */
+static void
+take_setting(List *defelems, bool *given, PluginOptions *options)
+{
+	bool		in_setting[lengthof(option_table)] = {0};
+	PluginOptions ignored;
+	ErrorContextCallback callback;
+	ListCell   *lc;
+
+	callback.callback = setting_error_context;
+	callback.arg = NULL;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+
+	foreach(lc, defelems)
+	{
+		DefElem    *defel = lfirst(lc);
+		const OptionDef *def = find_option(defel->defname);
+		int			i = def - option_table;
+
+		if (def->group == GROUP_PGOUTPUT || def->group == GROUP_INTERNAL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("option \"%s\" cannot be given in setting \"%s\"",
+							def->name, SETTING_NAME),
+					 errdetail("pgoutput's own options are the client's."),
+					 errhint("Take it out of the setting, and give it in the client's configuration.")));
+		/* one that the client gives is checked all the same */
+		take_option(defel, def, in_setting, given[i] ? &ignored : options);
+	}
+	for (int i = 0; i < lengthof(option_table); i++)
+		given[i] |= in_setting[i];
+	error_context_stack = callback.previous;
+}
+
 /*
  * options_parse
- *		Reads the client's options, a List of DefElem, into "options".
+ *		Reads the client's options, a List of DefElem, into "options", and those
+ *		of the setting that the client does not give.
  *
  * Errors are those of the server's own pgoutput for its options, in SQLSTATE
  * and text; other options raise ERRCODE_INVALID_PARAMETER_VALUE, or
@@ -367,7 +428,7 @@ parse_option(const OptionDef *def, DefElem *defel, PluginOptions *options)
  * in the current memory context.
  */
 void
-options_parse(List *defelems, PluginOptions *options)
+options_parse(List *defelems, List *setting, PluginOptions *options)
 {
 	bool		given[lengthof(option_table)] = {0};
 	ListCell   *lc;
@@ -378,15 +439,10 @@ options_parse(List *defelems, PluginOptions *options)
 	foreach(lc, defelems)
 	{
 		DefElem    *defel = lfirst(lc);
-		const OptionDef *def = find_option(defel->defname);
 
-		if (given[def - option_table])
-			ereport(ERROR,
-					(errcode(ERRCODE_SYNTAX_ERROR),
-					 errmsg("conflicting or redundant options")));
-		given[def - option_table] = true;
-		parse_option(def, defel, options);
+		take_option(defel, find_option(defel->defname), given, options);
 	}
+	take_setting(setting, given, options);
 
 	for (int i = 0; i < lengthof(option_table); i++)
 	{
@@ -402,6 +458,52 @@ options_parse(List *defelems, PluginOptions *options)
 		if (given[i] && def->check)
 			def->check(options);
 	}
+}
+
+static void
+append_options(StringInfo out, List *defelems)
+{
+	ListCell   *lc;
+
+	foreach(lc, defelems)
+	{
+		DefElem    *defel = lfirst(lc);
+
+		appendStringInfo(out, "%s%s '%s'", out->len > 0 ? ", " : "",
+						 defel->defname,
+						 defel->arg ? defGetString(defel) : "on");
+	}
+}
+
+/*
+ * options_text
+ *		The options of a session for people: the client's, and those that the
+ *		setting adds.
+ */
+char *
+options_text(List *defelems, List *setting)
+{
+	StringInfoData text;
+	List	   *added = NIL;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	foreach(lc, setting)
+	{
+		DefElem    *defel = lfirst(lc);
+		bool		given = false;
+
+		foreach(lc2, defelems)
+			given |= strcmp(((DefElem *) lfirst(lc2))->defname,
+							defel->defname) == 0;
+		if (!given)
+			added = lappend(added, defel);
+	}
+
+	initStringInfo(&text);
+	append_options(&text, defelems);
+	append_options(&text, added);
+	return text.data;
 }
 
 /* What an option's value looks like, for pgoutput_ext_options(). */

@@ -10,6 +10,8 @@
 
 #include "options/plugin_options.h"
 
-extern void options_parse(List *defelems, PluginOptions *options);
+extern void options_parse(List *defelems, List *setting,
+						  PluginOptions *options);
+extern char *options_text(List *defelems, List *setting);
 
 #endif							/* PGOUTPUT_EXT_OPTIONS_H */

@@ -6,8 +6,8 @@
  * A list's elements are separated by commas and follow the rules of SQL
  * identifiers: what is not quoted is folded to lower case and ends before
  * white space; double quotes protect everything between them, and "" within
- * them is one quote.  A "*" outside of quotes stands for any name or any rest
- * of a name.
+ * them is one quote.  A "*" outside of quotes stands for any name, or any
+ * beginning or end of one.
  *
  * The parsers are called once per session by options.c and allocate in the
  * current memory context; the matchers allocate nothing.
@@ -25,6 +25,7 @@ typedef struct NameToken
 {
 	char	   *name;
 	bool		quoted;
+	bool		star_before;	/* a "*" begins it, which "name" leaves out */
 	bool		star;			/* a "*" ends it, which "name" leaves out */
 } NameToken;
 
@@ -62,6 +63,12 @@ read_quoted(const char **s, NameToken *token)
 	return true;
 }
 
+static bool
+ends_name(char c, const char *stop)
+{
+	return c == '\0' || c == ',' || scanner_isspace(c) || strchr(stop, c) != NULL;
+}
+
 /*
  * Reads one name, ended by white space, a comma, a quote or one of the bytes
  * of "stop"; moves "*s" behind it.  False if there is none.
@@ -72,6 +79,11 @@ read_name(const char **s, const char *stop, NameToken *token)
 	const char *p = *s;
 
 	memset(token, 0, sizeof(*token));
+	if (*p == '*' && p[1] != '*' && !ends_name(p[1], stop))
+	{
+		token->star_before = true;
+		p++;
+	}
 	if (*p == '"')
 	{
 		p++;
@@ -128,7 +140,7 @@ pattern_parse_names(const char *list, List **names)
 	{
 		NameToken	token;
 
-		if (!read_name(&s, "", &token) || token.star ||
+		if (!read_name(&s, "", &token) || token.star || token.star_before ||
 			!next_element(&s, &more))
 			return false;
 		*names = lappend(*names, token.name);
@@ -155,7 +167,8 @@ pattern_parse_prefixes(const char *list, List **prefixes)
 		NameToken	token;
 		PrefixPattern *prefix = palloc(sizeof(PrefixPattern));
 
-		if (!read_name(&s, "", &token) || !next_element(&s, &more))
+		if (!read_name(&s, "", &token) || token.star_before ||
+			!next_element(&s, &more))
 			return false;
 		prefix->prefix = token.name;
 		prefix->length = strlen(token.name);
@@ -170,7 +183,8 @@ pattern_parse_prefixes(const char *list, List **prefixes)
  *		Parses a list of patterns of "nparts" names joined by dots into a List
  *		of NamePattern *.
  *
- * Each part is a name or "*"; a name that is too long for the catalogs is cut
+ * Each part is a name, with a "*" before or behind it for any other beginning
+ * or end, or "*" alone; a whole name that is too long for the catalogs is cut
  * like everywhere in SQL, and white space may stand around dots.  Returns
  * false if the list is not well formed.
  */
@@ -198,23 +212,37 @@ pattern_parse(const char *list, int nparts, List **patterns)
 			}
 			if (!read_name(&s, ".", &token))
 				return false;
-			if (token.star)
-			{
-				/* alone, or it would match a part of a name */
-				if (token.quoted || token.name[0] != '\0')
-					return false;
-				continue;
-			}
-			if (token.name[0] == '\0')
+			if (token.name[0] == '\0' &&
+				(token.quoted || token.star_before || !token.star))
 				return false;
-			truncate_identifier(token.name, strlen(token.name), false);
-			pattern->parts[i] = token.name;
+			if (!token.star && !token.star_before)
+				truncate_identifier(token.name, strlen(token.name), false);
+			pattern->parts[i].name = token.name;
+			pattern->parts[i].length = strlen(token.name);
+			pattern->parts[i].any_before = token.star_before;
+			pattern->parts[i].any_behind = token.star;
 		}
 		if (!next_element(&s, &more))
 			return false;
 		*patterns = lappend(*patterns, pattern);
 	}
 	return true;
+}
+
+static bool
+part_matches(const NamePart *part, const char *name)
+{
+	size_t		length;
+
+	if (part->any_before && part->any_behind)
+		return strstr(name, part->name) != NULL;
+	if (part->any_behind)
+		return strncmp(part->name, name, part->length) == 0;
+	if (!part->any_before)
+		return strcmp(part->name, name) == 0;
+	length = strlen(name);
+	return length >= part->length &&
+		strcmp(part->name, name + length - part->length) == 0;
 }
 
 /* Does one of the patterns match "nparts" names? */
@@ -230,7 +258,7 @@ pattern_list_matches(List *patterns, int nparts, const char *const *names)
 
 		for (i = 0; i < nparts; i++)
 		{
-			if (pattern->parts[i] && strcmp(pattern->parts[i], names[i]) != 0)
+			if (!part_matches(&pattern->parts[i], names[i]))
 				break;
 		}
 		if (i == nparts)
@@ -245,10 +273,14 @@ pattern_equal(const NamePattern *a, const NamePattern *b)
 {
 	for (int i = 0; i < PATTERN_MAX_PARTS; i++)
 	{
-		const char *x = a->parts[i];
-		const char *y = b->parts[i];
+		const NamePart *x = &a->parts[i];
+		const NamePart *y = &b->parts[i];
 
-		if (x == NULL ? y != NULL : (y == NULL || strcmp(x, y) != 0))
+		/* there are fewer than the most */
+		if (x->name == NULL || y->name == NULL)
+			return x->name == y->name;
+		if (x->any_before != y->any_before || x->any_behind != y->any_behind ||
+			strcmp(x->name, y->name) != 0)
 			return false;
 	}
 	return true;

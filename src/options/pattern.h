@@ -14,12 +14,21 @@
 #define PATTERN_MAX_PARTS 3
 
 /*
- * One element of a list: names joined by dots.  A NULL part is a lone "*" and
- * matches any name.
+ * A name with what may stand before and behind it: any part of a name where a
+ * "*" was.  A lone "*" is a name of no length with any rest behind it.
  */
+typedef struct NamePart
+{
+	char	   *name;
+	size_t		length;
+	bool		any_before;
+	bool		any_behind;
+} NamePart;
+
+/* One element of a list: names joined by dots. */
 typedef struct NamePattern
 {
-	char	   *parts[PATTERN_MAX_PARTS];
+	NamePart	parts[PATTERN_MAX_PARTS];
 } NamePattern;
 
 /* One element of a list of prefixes; "open" if any rest may follow. */

@@ -33,7 +33,8 @@ column_is_sent(Form_pg_attribute att, const ColumnSet *columns)
 }
 
 /*
- * The key columns of an index, offset by FirstLowInvalidHeapAttributeNumber.
+ * The key columns of an index, offset by FirstLowInvalidHeapAttributeNumber;
+ * none if its check can be deferred.
  * Reads pg_index only: the index itself may be gone from disk by now.
  */
 static Bitmapset *
@@ -49,7 +50,7 @@ index_columns(Oid index_id)
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "could not open relation with OID %u", index_id);
 	index = (Form_pg_index) GETSTRUCT(tuple);
-	for (int i = 0; i < index->indnkeyatts; i++)
+	for (int i = 0; index->indimmediate && i < index->indnkeyatts; i++)
 	{
 		AttrNumber	attnum = index->indkey.values[i];
 
@@ -78,7 +79,8 @@ relation_identity_columns(Relation relation)
 /*
  * relation_primary_key_columns
  *		The columns of a relation's primary key, whatever its replica identity,
- *		offset by FirstLowInvalidHeapAttributeNumber; NULL if there is none.
+ *		offset by FirstLowInvalidHeapAttributeNumber; NULL if there is none, or
+ *		it is deferrable: such a key can be double for a moment.
  */
 Bitmapset *
 relation_primary_key_columns(Relation relation)
