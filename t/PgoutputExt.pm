@@ -33,13 +33,13 @@ use Test::More ();
 use PgoutputMessage;
 
 our @EXPORT = qw(
-  server_major plugin_name need_test_module new_node connect_db standard_options
+  server_major server_minor_from plugin_name need_test_module new_node connect_db standard_options
   create_slot_pair drop_slot_pair read_slot compare_slots same_stream
   same_streams set_session run_case changes_text
   describe_stream plain_stream count_types quote_names
 );
 
-my ($bindir, $major);
+my ($bindir, $major, $minor);
 
 # The server's programs and the modules of PostgreSQL::Test are found from
 # pg_config, so that a test can be started by hand with nothing prepared.
@@ -49,7 +49,8 @@ BEGIN
 	chomp($bindir = `$pg_config --bindir`);
 	chomp(my $pgxs = `$pg_config --pgxs`);
 	die "cannot run $pg_config\n" if $pgxs eq '';
-	($major) = `$pg_config --version` =~ /^PostgreSQL (\d+)/;
+	($major, $minor) = `$pg_config --version` =~ /^PostgreSQL (\d+)(?:\.(\d+))?/;
+	$minor //= 0;    # not released yet
 	$pgxs =~ s{/makefiles/pgxs\.mk$}{};
 	unshift @INC, "$pgxs/test/perl";
 	$ENV{PATH} = "$bindir:$ENV{PATH}";
@@ -94,6 +95,16 @@ END
 sub server_major
 {
 	return $major;
+}
+
+# Does the server run one of the minor releases given for some majors, or a later
+# one? Majors newer than those had it from the start.
+sub server_minor_from
+{
+	my (%first) = @_;
+	return $minor >= $first{$major} if defined $first{$major};
+	my ($newest) = sort { $b <=> $a } keys %first;
+	return $major > $newest;
 }
 
 # Plugin that is compared with pgoutput.
@@ -380,7 +391,7 @@ sub same_streams
 		binary => [ proto_version => 1, binary => 'true' ],
 		streamed => [ proto_version => 2, streaming => 'on' ],
 		$major >= 16 ? (parallel => [ proto_version => 4, streaming => 'parallel' ]) : ());
-	my $immediate = $major >= 17 ? 'debug_logical_replication_streaming' : $major == 16 ? 'logical_decoding_mode' : undef;
+	my $immediate = $major >= 16 ? 'debug_logical_replication_streaming' : undef;
 	my %results;
 
 	foreach my $way (sort keys %ways)
