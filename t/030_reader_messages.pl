@@ -33,10 +33,18 @@ sub compare_set
 	}
 
 	my $dbh = $self->{reader};
-	my $slot = $self->{pairs}[ $set->{two_phase_slot} ]{ours};
+	my $pair = $self->{pairs}[ $set->{two_phase_slot} ];
+	my $slot = $pair->{ours};
 	$dbh->do("SELECT set_config(?, ?, false)", undef, @$_) foreach @{ $set->{settings} };
 	my ($encoding) = $dbh->selectrow_array('SHOW client_encoding');
 	my $read = read_slot($dbh, $slot, options => $set->{options});
+	if (my $assertion = $read->{assertion})
+	{
+		my $explained = explained($dbh, $pair, $assertion, options => $set->{options});
+		$self->reconnect;
+		$dbh->do('RESET ALL');
+		return $explained ? () : Differential::Options::text($set) . ": assertion failed: $assertion";
+	}
 	my ($shown, $error) = $self->peek($slot, $set);
 	my @differences = $self->check_messages([ map { $_->[2] } @{ $read->{rows} } ], $shown, $encoding eq 'UTF8');
 	# In another encoding the server's function may fail where peek does not.

@@ -42,11 +42,21 @@ sub set
 	return;
 }
 
-# Reads the slot and says what the stream means.
+# Reads the slot and says what the stream means. A server with assertions may fail
+# one: then pgoutput has to fail it, too, with the options that it knows.
 sub read_stream
 {
 	my ($slot, @options) = @_;
 	my $read = read_slot($reader, $slot, options => \@options);
+	if (my $assertion = $read->{assertion})
+	{
+		my %options = @options;
+		my %known = map { defined $options{$_} ? ($_ => $options{$_}) : () } qw(proto_version publication_names streaming two_phase binary messages);
+		my $same = explained($reader, { oracle => 'oracle' }, $assertion, options => [%known]);
+		ServerAssertions::restore_session($dbh);
+		die "with @options: assertion failed: $assertion\n" unless $same;
+		die { explained => 1 };
+	}
 	return (undef, $read) if $read->{error};
 	my $stream = eval { OptionStream->read(map { $_->[2] } @{ $read->{rows} }) };
 	die "with @options: $@" if $@;

@@ -48,9 +48,29 @@ logical_decoding_work_mem = '64MB'
 	$sessions[$_]{number} = $_ foreach 0 .. $#sessions;
 	$self->{sessions} = \@sessions;
 	$self->{control}->do("SELECT pg_replication_origin_create('base')");
-	$self->{control}->do(q{SET client_min_messages = error; SET statement_timeout = '60s'});
+	$self->set_control;
 	$self->{has_except} = $self->probe_except;
 	return $self;
+}
+
+sub set_control
+{
+	my ($self) = @_;
+	$self->{control}->do(q{SET client_min_messages = error; SET statement_timeout = '60s'});
+	return;
+}
+
+# New sessions, when the server has failed an assertion, which ended all of them.
+sub reconnect
+{
+	my ($self) = @_;
+	foreach my $dbh ($self->{control}, $self->{reader}, map { $_->{dbh} } @{ $self->{sessions} })
+	{
+		ServerAssertions::restore_session($dbh) unless $dbh->ping;
+	}
+	$self->set_control;
+	$_->connected foreach @{ $self->{sessions} };
+	return;
 }
 
 # Do this server's publications know EXCEPT?
@@ -156,6 +176,12 @@ sub compare_set
 	my ($difference, $expected) = compare_slots(
 		$dbh, $pair, options => $set->{options}, ours_first => $random->chance(50), %how);
 	$self->{comparisons}++;
+	if ($expected->{assertion})
+	{
+		$self->reconnect;
+		$dbh->do('RESET ALL');
+		return defined $difference ? Differential::Options::text($set) . "\n$difference" : ();
+	}
 	count_types($expected, $self->{counts});
 	if ($expected->{error} && !defined $difference)
 	{
@@ -217,6 +243,12 @@ sub compare_walsenders
 	my ($expected, $got) = map { $self->stream($_, $set) } @$pair{qw(oracle ours)};
 
 	$self->{comparisons}++;
+	if (my ($assertion) = grep { defined } map { $_->{assertion} } $expected, $got)
+	{
+		return "walsender: assertion failed in our slot alone: $assertion" if !defined $expected->{assertion};
+		ServerAssertions::explain($assertion);
+		return;
+	}
 	count_types($expected, $self->{counts});
 	$self->{errors}++ if $expected->{error};
 	my $difference = PgoutputExt::difference($expected, $got);
@@ -238,7 +270,14 @@ sub stream
 	eval { $client->start($slot, @{ $set->{options} }); 1 } or $error = $@;
 	until (defined $error)
 	{
-		my $message = $client->next_message(60) or die "nothing came in time from slot $slot\n";
+		my $message = $client->next_message(60);
+		if (!$message && defined(my $assertion = ServerAssertions::failed($self->{node}, $client->pid)))
+		{
+			$client->close;
+			$self->reconnect;
+			return { rows => [], error => undef, warnings => [], assertion => $assertion };
+		}
+		die "nothing came in time from slot $slot\n" unless $message;
 		$error = $message->{error} if $message->{type} eq 'E';
 		next if $message->{type} ne 'd';
 		push @rows, [ map({ sprintf '%X/%X', $_ >> 32, $_ & 0xffffffff } @$message{qw(lsn end)}), $message->{data} ]

@@ -31,10 +31,11 @@ use File::Temp ();
 use Test::More ();
 
 use PgoutputMessage;
+use ServerAssertions;
 
 our @EXPORT = qw(
   server_major server_minor_from plugin_name need_test_module new_node connect_db standard_options
-  create_slot_pair drop_slot_pair read_slot compare_slots same_stream
+  create_slot_pair drop_slot_pair read_slot compare_slots explained same_stream
   same_streams set_session run_case changes_text
   describe_stream plain_stream count_types quote_names
 );
@@ -148,6 +149,7 @@ max_wal_senders = 20
 max_prepared_transactions = 20
 autovacuum = off
 timezone = 'UTC'
+restart_after_crash = on
 });
 	allow_plugin($node);
 	$node->append_conf('postgresql.conf', $params{conf}) if defined $params{conf};
@@ -185,7 +187,7 @@ sub connect_db
 	  $params{dbname} || 'postgres', $node->host, $node->port;
 
 	local $ENV{PGCLIENTENCODING} = $params{client_encoding} || 'UTF8';
-	return DBI->connect(
+	my $dbh = DBI->connect(
 		$dsn,
 		$params{user} // '',
 		'',
@@ -196,6 +198,8 @@ sub connect_db
 			AutoInactiveDestroy => 1,
 			pg_enable_utf8 => 0,
 			pg_server_prepare => 0 });
+	ServerAssertions::remember($dbh, $node, %params) if $dbh;
+	return $dbh;
 }
 
 # Publication names as a list for publication_names, protected by quotes.
@@ -250,10 +254,17 @@ my @error_fields = qw(severity sqlstate message_primary message_detail
   message_hint context schema_name table_name column_name datatype_name
   constraint_name);
 
+# Before these minors a reading of pgoutput that ends in an error leaves pointers
+# to freed memory in the backend, on which a later one may stumble. (14 keeps
+# nothing there that is freed.)
+my %cleans_up_after_errors = (15 => 15, 16 => 11, 17 => 7, 18 => 1);
+
 # Reads a slot by the SQL functions.  Parameters: options (array reference of
 # names and values), upto_lsn, upto_nchanges, get (consume; default peek).
 # Returns { rows => [[lsn, xid, data], ...], error => {fields} or undef,
-# warnings => [...] }; slot and plugin are called SLOT and PLUGIN in the texts.
+# warnings => [...], assertion => text or undef }; slot and plugin are called SLOT
+# and PLUGIN in the texts. When the server failed an assertion, $dbh is a new
+# session with the same settings afterwards.
 sub read_slot
 {
 	my ($dbh, $slot, %params) = @_;
@@ -265,17 +276,32 @@ sub read_slot
 	  $params{upto_nchanges} // 'NULL',
 	  map { $dbh->quote($_) } @{ $params{options} || [] };
 
+	my $settings = ServerAssertions::enabled($dbh) ? ServerAssertions::session_settings($dbh) : undef;
+	my $pid = $dbh->{pg_pid};
 	local $SIG{__WARN__} = sub { push @warnings, $_[0] };
-	local $dbh->{RaiseError} = 0;
+	# Not with "local": the handle may be another one at the end.
+	my $raise = $dbh->{RaiseError};
+	$dbh->{RaiseError} = 0;
 	my $rows = $dbh->selectall_arrayref($sql);
-	my $error;
+	my ($error, $assertion);
 	if ($dbh->err)
 	{
 		$rows = [];
 		$error = { map { $_ => $dbh->pg_error_field("pg_diag_$_") } @error_fields };
 		$error->{sqlstate} //= $dbh->state;
 		$error->{message_primary} //= $dbh->errstr;
+		if ($settings && !$dbh->ping && defined($assertion = ServerAssertions::failed(ServerAssertions::node($dbh), $pid)))
+		{
+			ServerAssertions::restore_session($dbh, $settings);
+		}
+		elsif (!server_minor_from(%cleans_up_after_errors) && $major > 14)
+		{
+			# Ends at once, and takes along what the error has left.
+			$dbh->do(q{SELECT FROM pg_logical_slot_peek_binary_changes(?, '0/1', NULL, 'proto_version', '1', 'publication_names', 'none')},
+				undef, $slot);
+		}
 	}
+	$dbh->{RaiseError} = $raise;
 	my $plugin = plugin_name();
 	foreach my $text (@warnings, $error ? grep { defined } values %$error : ())
 	{
@@ -283,13 +309,25 @@ sub read_slot
 		$text =~ s/\bslot "\Q$slot\E"/slot "SLOT"/g;
 		$text =~ s/\boutput plugin "(?:pgoutput|\Q$plugin\E)"/output plugin "PLUGIN"/g;
 	}
-	return { rows => $rows, error => $error, warnings => \@warnings };
+	return { rows => $rows, error => $error, warnings => \@warnings, assertion => $assertion };
+}
+
+# A reading of our slot of a pair failed an assertion: does one of pgoutput's with
+# the same parameters fail it as well?
+sub explained
+{
+	my ($dbh, $pair, $assertion, %params) = @_;
+	my $oracle = read_slot($dbh, $pair->{oracle}, %params);
+	return 0 if ($oracle->{assertion} // '') ne $assertion;
+	ServerAssertions::explain($assertion);
+	return 1;
 }
 
 # Reads both slots of a pair with the same parameters (read_slot's).  Returns
 # (difference, oracle's result): difference is undef or a text for people.
 # ours_first => 1 reads our slot first; options_ours replaces options for our
-# slot; dbh_ours reads it over another connection.
+# slot; dbh_ours reads it over another connection.  Where pgoutput fails an
+# assertion of the server, nothing is different, and the result is ours.
 sub compare_slots
 {
 	my ($dbh, $pair, %params) = @_;
@@ -302,6 +340,17 @@ sub compare_slots
 	$expected = read_slot($dbh, $pair->{oracle}, %params);
 	$got = read_slot($dbh_ours, $pair->{ours}, %ours) unless $params{ours_first};
 
+	# Nothing can be compared with a reading that fails an assertion.
+	if (my $assertion = $expected->{assertion})
+	{
+		ServerAssertions::explain($assertion);
+		return (undef, { %$got, assertion => $assertion });
+	}
+	if (my $assertion = $got->{assertion})
+	{
+		return ("assertion failed in our slot alone: $assertion", $expected) unless explained($dbh, $pair, $assertion, %params);
+		return (undef, { %$expected, assertion => $assertion });
+	}
 	return (difference($expected, $got), $expected);
 }
 

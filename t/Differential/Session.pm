@@ -16,18 +16,25 @@ my $patience = 60;
 sub new
 {
 	my ($class, $name, $dbh, $control) = @_;
+	my $self = bless { name => $name, dbh => $dbh, control => $control }, $class;
+	$self->connected;
+	return $self;
+}
+
+# The connection is new.
+sub connected
+{
+	my ($self) = @_;
+	my $dbh = $self->{dbh};
 	$dbh->{RaiseError} = 0;
 	$dbh->{PrintWarn} = 0;
 	$dbh->do(q{SET client_min_messages = error; SET search_path = ''; SET deadlock_timeout = '100s'});
-	return bless {
-		name => $name,
-		dbh => $dbh,
-		control => $control,
-		pid => $dbh->{pg_pid},
-		state => 'idle',
-		savepoints => [],
-		cache => {},
-	}, $class;
+	$self->{pid} = $dbh->{pg_pid};
+	$self->{state} = 'idle';
+	$self->{savepoints} = [];
+	$self->{cache} = {};
+	delete $self->{origin};
+	return;
 }
 
 # Runs a statement; returns "ok", "error" or "blocked" and leaves the error's

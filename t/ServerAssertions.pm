@@ -1,0 +1,95 @@
+# A server that was built with assertions may fail one inside of pgoutput, or
+# before either plugin is called. That ends every session of the server; no
+# difference between the plugins can be seen there. So a reading that fails an
+# assertion is explained when it is pgoutput's own, or when pgoutput fails the same
+# one over the same WAL with the same options. docs/TESTING.md lists those met.
+#
+# Here: which assertion a lost session failed, and a new session in its place.
+
+package ServerAssertions;
+
+use strict;
+use warnings;
+
+use Scalar::Util qw(refaddr);
+use Time::HiRes ();
+
+my (%explained, %connections, @replaced);
+
+# How a handle was connected: its node, and the parameters of connect_db.
+sub remember
+{
+	my ($dbh, $node, %params) = @_;
+	$connections{ refaddr $dbh } = { node => $node, params => \%params };
+	return;
+}
+
+sub node
+{
+	return $connections{ refaddr $_[0] }{node};
+}
+
+# Was this session's server built with assertions?
+sub enabled
+{
+	my ($dbh) = @_;
+	my $connection = $connections{ refaddr $dbh } or return 0;
+	return $connection->{assertions} //= scalar $dbh->selectrow_array(q{SELECT current_setting('debug_assertions')::bool::int});
+}
+
+# What the session has set, for restore_session.
+sub session_settings
+{
+	my ($dbh) = @_;
+	return $dbh->selectall_arrayref(q{SELECT name, current_setting(name) FROM pg_settings WHERE source = 'session'});
+}
+
+# The assertion that a server's process failed, as "file: condition"; undef when it
+# did not.
+sub failed
+{
+	my ($node, $pid) = @_;
+	my $log = PostgreSQL::Test::Utils::slurp_file($node->logfile);
+	# 14 and 15 write TRAP: FailedAssertion("condition", ...), others TRAP: failed Assert("condition"), ...
+	return unless $log =~ /^TRAP: [^\n]*?\("([^\n]*)"\)?, File: "([^"]+)", Line: \d+, PID: \Q$pid\E\)?$/m;
+	my ($condition, $file) = ($1, $2);
+	$file =~ s{.*/}{};
+	return "$file: $condition";
+}
+
+# Puts a new session in the place of a lost one, whoever holds the handle, as soon
+# as the server takes connections again.
+sub restore_session
+{
+	my ($dbh, $settings) = @_;
+	my $connection = $connections{ refaddr $dbh };
+	my %kept = map { $_ => $dbh->{$_} } qw(RaiseError PrintWarn);
+	my $until = time + 120;
+	my $new;
+	until ($new = eval { PgoutputExt::connect_db($connection->{node}, %{ $connection->{params} }) })
+	{
+		die "the server does not come back: $@" if time > $until;
+		Time::HiRes::sleep(0.1);
+	}
+	$dbh->swap_inner_handle($new);
+	$dbh->{$_} = $kept{$_} foreach keys %kept;
+	$new->disconnect;
+	push @replaced, $new;    # DBD::Pg's notices of the new session go by this handle
+	$dbh->do('SELECT set_config(?, ?, false)', undef, @$_) foreach @{ $settings || [] };
+	return;
+}
+
+# Counts an assertion as explained.
+sub explain
+{
+	my ($assertion) = @_;
+	$explained{$assertion}++;
+	return;
+}
+
+END
+{
+	Test::More::diag("assertions that pgoutput fails as well: $explained{$_} times $_") foreach sort keys %explained;
+}
+
+1;
