@@ -34,11 +34,12 @@ INSERT INTO t VALUES (7);
 ROLLBACK TO s;
 INSERT INTO hidden VALUES (2);
 COMMIT;
+-- A Message outside of a transaction is read for sure once a commit has flushed it.
+SELECT count(pg_logical_emit_message(false, 'app', 'x'));
 BEGIN;
 INSERT INTO t VALUES (8);
 SELECT count(pg_logical_emit_message(true, 'app', 'x'));
 COMMIT;
-SELECT count(pg_logical_emit_message(false, 'app', 'x'));
 
 -- Begin, the frame, the changes; its xid is the server's own with the epoch.
 SELECT type, prefix, flags, content - ARRAY['xid', 'memory_bytes', 'first_lsn'] AS content, (content->>'memory_bytes')::int > 0 AS memory,

@@ -188,7 +188,15 @@ END
 		[ 'CREATE TABLE older1 (a int PRIMARY KEY)', 'CREATE TABLE older2 (a int PRIMARY KEY)', 'CREATE PUBLICATION older FOR TABLE older1' ],
 		[ 'BEGIN', 'INSERT INTO older2 VALUES (1)', sub { $other->do('ALTER PUBLICATION older ADD TABLE older2') }, 'INSERT INTO older2 VALUES (2)',
 			sub { $other->do('ALTER PUBLICATION older DROP TABLE older2') }, 'INSERT INTO older2 VALUES (3)', 'INSERT INTO older1 VALUES (4)', sub { $other->do(q{ALTER PUBLICATION older SET (publish = 'delete')}) }, 'INSERT INTO older1 VALUES (5)', 'DELETE FROM older1', 'COMMIT' ]);
-	is(changes_text($results->{text}), <<'END', 'it is in force for the changes after it');
+	# Before the minors of May 2025 an open transaction was not told.
+	my $untold = <<'END';
+RELATION "public"."older1" identity=d (*"a")
+INSERT N:('4')
+INSERT N:('5')
+DELETE K:('4')
+DELETE K:('5')
+END
+	is(changes_text($results->{text}), server_minor_from(14 => 18, 15 => 13, 16 => 9, 17 => 5) ? <<'END' : $untold, 'it is in force for the changes after it');
 RELATION "public"."older2" identity=d (*"a")
 INSERT N:('2')
 RELATION "public"."older1" identity=d (*"a")

@@ -197,12 +197,12 @@ $latin->disconnect;
 
 # ---- changes without a key --------------------------------------------------
 
-# The server checks for a key when a statement begins. One that runs on while its
-# table comes into a publication, changes it without.
+# The server checks for a key when a statement begins. One that has not changed
+# anything yet when its table comes into a publication, changes it without.
 $dbh->do($_) foreach (
 	'CREATE TABLE keyless (a int, b int)',
 	q{CREATE FUNCTION wait(a int) RETURNS int LANGUAGE plpgsql AS $$
-		BEGIN IF a = 2 THEN PERFORM pg_advisory_xact_lock(1); END IF; RETURN a; END $$},
+		BEGIN IF a = 1 THEN PERFORM pg_advisory_xact_lock(1); END IF; RETURN a; END $$},
 	'INSERT INTO keyless VALUES (1, 0), (2, 0), (3, 0)');
 foreach my $case ([ 'UPDATE', 'UPDATE keyless SET b = wait(a)' ], [ 'DELETE', 'DELETE FROM keyless WHERE wait(a) > 0' ])
 {
@@ -221,7 +221,7 @@ foreach my $case ([ 'UPDATE', 'UPDATE keyless SET b = wait(a)' ], [ 'DELETE', 'D
 	my $read = sub { read_slot($dbh, 'keyless', options => [ proto_version => 1, publication_names => 'keyless_pub', missing_publication => 'skip', @_ ]) };
 	my $skip = $read->();
 	my @lines = OptionStream->read(map { $_->[2] } @{ $skip->{rows} })->lines;
-	is_deeply(\@lines, $command eq 'DELETE' ? [] : [ 'transaction of here', map { "  U public.keyless new (a='$_', b='$_')" } 2, 3 ],
+	is_deeply(\@lines, $command eq 'DELETE' ? [] : [ 'transaction of here', map { "  U public.keyless new (a='$_', b='$_')" } 1 .. 3 ],
 		"$command: without a key as pgoutput sends it");
 	is_deeply($skip->{warnings}, [], "$command: in silence");
 	my $warn = $read->(missing_identity => 'warn');
@@ -245,14 +245,16 @@ $other->do($_) foreach ('BEGIN', 'INSERT INTO old.t VALUES (1)');
 $dbh->do('ALTER SCHEMA old RENAME TO new');
 $other->do($_) foreach ('INSERT INTO new.t VALUES (2)', 'COMMIT');
 $other->disconnect;
-foreach my $case (
-	[ 'old.*', "  I old.t new (a='1')" ], [ 'new.*', "  I new.t new (a='2')" ],
-	[ '*.t', "  I old.t new (a='1')", "  I new.t new (a='2')" ])
+# Before the minors of May 2025 an open transaction was not told of it.
+my ($first, $second) = ("  I old.t new (a='1')", "  I new.t new (a='2')");
+$second =~ s/new\.t/old.t/ if !server_minor_from(14 => 18, 15 => 13, 16 => 9, 17 => 5);
+my @both = ($first, $second);
+foreach my $case ([ 'old.*', grep { /old\.t/ } @both ], [ 'new.*', grep { /new\.t/ } @both ], [ '*.t', @both ])
 {
 	my ($pattern, @lines) = @$case;
 	my $stream = OptionStream->read(map { $_->[2] }
 		@{ read_slot($dbh, 'renamed', options => [ proto_version => 1, publication_names => 'renamed', include_tables => $pattern ])->{rows} });
-	is_deeply([ $stream->lines ], [ 'transaction of here', @lines ], "a schema renamed under a transaction, seen as $pattern");
+	is_deeply([ $stream->lines ], [ @lines ? 'transaction of here' : (), @lines ], "a schema renamed under a transaction, seen as $pattern");
 }
 $dbh->do($_) foreach (q{SELECT pg_drop_replication_slot('renamed')}, 'DROP SCHEMA new CASCADE', 'DROP PUBLICATION renamed');
 
