@@ -21,6 +21,9 @@
 #include "replication/reorderbuffer.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
+#if PG_VERSION_NUM < 150000
+#include "utils/int8.h"
+#endif
 
 #if PG_VERSION_NUM < 140000
 #error "pgoutput_ext needs PostgreSQL 14 or newer"
@@ -217,6 +220,26 @@ compat_progress_after_change(LogicalDecodingContext *ctx, int *changes)
 {
 #if PG_VERSION_NUM < 160000
 	compat_update_progress(ctx, false, changes);
+#endif
+}
+
+/*
+ * Reads a protocol version as the server's pgoutput does: 14 lets spaces stand
+ * around it, and any sign is out of range; later ones read what strtoul() does.
+ * Minor releases before November 2026 take an empty one for 0, which they then
+ * refuse; here it is malformed on all.
+ */
+static inline bool
+compat_parse_version(const char *value, uint64 *parsed)
+{
+#if PG_VERSION_NUM >= 150000
+	char	   *end;
+
+	errno = 0;
+	*parsed = strtoul(value, &end, 10);
+	return errno == 0 && *end == '\0' && end != value;
+#else
+	return scanint8(value, true, (int64 *) parsed);
 #endif
 }
 

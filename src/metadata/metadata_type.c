@@ -111,28 +111,44 @@ write_reference_member(StringInfo out, const char *key, Oid type_id,
 	jw_close(out, '}');
 }
 
-/* The labels in their order: that of an index of the catalog itself. */
+static int
+compare_labels(const ListCell *a, const ListCell *b)
+{
+	float4		first = ((Form_pg_enum) lfirst(a))->enumsortorder;
+	float4		second = ((Form_pg_enum) lfirst(b))->enumsortorder;
+
+	return first < second ? -1 : first > second;
+}
+
+/*
+ * The labels in their order.  They are sorted here: minor releases of before
+ * 2025 refuse an ordered scan while a transaction is streamed.
+ */
 static void
 write_labels(StringInfo out, Oid type_id)
 {
 	Relation	catalog = table_open(EnumRelationId, AccessShareLock);
-	Relation	index = index_open(EnumTypIdSortOrderIndexId, AccessShareLock);
+	List	   *labels = NIL;
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple	tuple;
+	ListCell   *lc;
 
 	ScanKeyInit(&key, Anum_pg_enum_enumtypid, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(type_id));
-	scan = systable_beginscan_ordered(catalog, index, NULL, 1, &key);
+	scan = systable_beginscan(catalog, EnumTypIdLabelIndexId, true, NULL, 1,
+							  &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		labels = lappend(labels, GETSTRUCT(heap_copytuple(tuple)));
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+
+	list_sort(labels, compare_labels);
 	jw_key(out, "labels");
 	jw_open(out, '[');
-	while (HeapTupleIsValid(tuple = systable_getnext_ordered(scan,
-															 ForwardScanDirection)))
-		jw_string(out, NameStr(((Form_pg_enum) GETSTRUCT(tuple))->enumlabel));
+	foreach(lc, labels)
+		jw_string(out, NameStr(((Form_pg_enum) lfirst(lc))->enumlabel));
 	jw_close(out, ']');
-	systable_endscan_ordered(scan);
-	index_close(index, AccessShareLock);
-	table_close(catalog, AccessShareLock);
 }
 
 /* The relation of a composite type is read from the cache, without a lock. */

@@ -178,13 +178,9 @@ find_option(const char *name)
 static uint32
 parse_proto_version(const char *value)
 {
-	unsigned long parsed;
-	char	   *end;
+	uint64		parsed;
 
-	errno = 0;
-	parsed = strtoul(value, &end, 10);
-	/* minors before November 2026 read an empty one as 0, which they refuse */
-	if (errno != 0 || *end != '\0' || end == value)
+	if (!compat_parse_version(value, &parsed))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid proto_version")));
