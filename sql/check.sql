@@ -33,8 +33,6 @@ ALTER TABLE keyless_1 REPLICA IDENTITY USING INDEX keyless_1_a;
 CREATE PUBLICATION check_good FOR TABLE good, whole;
 CREATE PUBLICATION check_tables FOR TABLE good, no_key, deferred, nothing, by_index, whole, toasted, generated;
 CREATE PUBLICATION check_inserts FOR TABLE no_key, toasted WITH (publish = 'insert, truncate');
-CREATE PUBLICATION check_list FOR TABLE good (v);
-CREATE PUBLICATION check_list_key FOR TABLE good (id);
 CREATE PUBLICATION check_leaves FOR TABLE parted_1;
 CREATE PUBLICATION check_root FOR TABLE parted, keyless WITH (publish_via_partition_root);
 CREATE PUBLICATION check_empty;
@@ -54,8 +52,6 @@ SELECT * FROM pgoutput_ext_check('check', '{check_good}') WHERE object LIKE 'slo
 SELECT * FROM pgoutput_ext_check('check', '{}') WHERE object LIKE 'slot%';
 SELECT * FROM found('{check_tables}');
 SELECT * FROM found('{check_inserts}');
-SELECT * FROM found('{check_list}');
-SELECT * FROM found('{check_list_key,check_good}');
 SELECT * FROM found('{check_leaves}');
 SELECT * FROM found('{check_root}');
 SELECT * FROM found('{check_empty,check_nosuch,"Check odd"}');
@@ -99,6 +95,6 @@ SET search_path = "check", public;
 
 DROP ROLE regress_check, regress_check_other;
 SELECT count(pg_drop_replication_slot(name)) FROM unnest('{check,check_other,check_physical}'::name[]) name;
-DROP PUBLICATION check_good, check_tables, check_inserts, check_list, check_list_key, check_leaves, check_root, check_empty, check_young;
+DROP PUBLICATION check_good, check_tables, check_inserts, check_leaves, check_root, check_empty, check_young;
 SELECT * FROM pgoutput_ext_check('check_nosuch');
 DROP SCHEMA "check" CASCADE;

@@ -15,11 +15,10 @@ CREATE FUNCTION sent(VARIADIC options text[] DEFAULT '{}') RETURNS text LANGUAGE
 
 CREATE TABLE t (a int PRIMARY KEY);
 CREATE TABLE other (a int);
-CREATE PUBLICATION empty_transactions FOR TABLE t WHERE (a < 100);
+CREATE PUBLICATION empty_transactions FOR TABLE t;
 SELECT FROM pg_create_logical_replication_slot('regress_empty_transactions', 'pgoutput_ext');
 INSERT INTO t VALUES (1);
 INSERT INTO other VALUES (1);
-INSERT INTO t VALUES (100);
 INSERT INTO t VALUES (2);
 SELECT FROM pg_logical_emit_message(true, 'message', '');
 SELECT FROM pg_logical_emit_message(false, 'now', '');
@@ -38,9 +37,10 @@ SELECT sent('empty_transactions', 'send');
 SELECT sent('empty_transactions', 'skip');
 SELECT sent('empty_transactions', 'send', 'messages', 'off');
 SELECT sent('empty_transactions', 'skip', 'messages', 'off');
--- 15 and newer skip
-SELECT sent() = sent('empty_transactions', 'skip') AS server,
-	sent('empty_transactions', 'server') = sent('empty_transactions', 'skip') AS named;
+-- 15 and newer skip, 14 sends
+SELECT CASE WHEN current_setting('server_version_num')::int >= 150000 THEN 'skip' ELSE 'send' END AS does \gset
+SELECT sent() = sent('empty_transactions', :'does') AS server,
+	sent('empty_transactions', 'server') = sent('empty_transactions', :'does') AS named;
 -- what other options leave out leaves an empty transaction
 SELECT sent('empty_transactions', 'send', 'exclude_tables', '*.t', 'messages', 'off');
 SELECT sent('empty_transactions', 'skip', 'exclude_tables', '*.t', 'messages', 'off');

@@ -58,28 +58,6 @@ SELECT encode(substr(data, 6), 'hex') FROM pg_logical_slot_peek_binary_changes('
 	'proto_version', '1', 'publication_names', 'generated_full', 'generated_columns', 'stored', 'binary', 'on', 'include_tables', '*.t_full')
 WHERE get_byte(data, 0) IN (ascii('I'), ascii('U'), ascii('D'));
 
--- A publication's column list is the limit: before 18 none can name a
--- generated column, and none is sent.
-SELECT FROM next();
-ALTER PUBLICATION generated_columns SET TABLE t (a, b);
-INSERT INTO t VALUES (DEFAULT, 3, DEFAULT, 'b');
-SELECT * FROM changes('generated_columns', 'stored');
--- and one that names it, from 18 on, is overruled
-DO $$
-BEGIN
-	IF current_setting('server_version_num')::int >= 180000 THEN
-		ALTER PUBLICATION generated_columns SET TABLE t (a, g);
-	END IF;
-END $$;
-SELECT FROM next();
-INSERT INTO t VALUES (DEFAULT, 4, DEFAULT, 'b');
-INSERT INTO t_full VALUES (4, DEFAULT, 'b');
-UPDATE t_full SET a = 5;
-SELECT message, relation, columns - 'b', new - 'b' AS new FROM (
-	SELECT message, relation, to_jsonb(string_to_array(columns, ' ')), new FROM changes('generated_columns', 'none')) c (message, relation, columns, new);
-SELECT * FROM changes('generated_columns', 'none') WHERE relation = 't_full';
-SELECT * FROM changes('generated_columns', 'stored') WHERE relation = 't_full';
-
 -- A column that becomes generated, and one that no longer is
 SELECT FROM next();
 ALTER PUBLICATION generated_columns SET TABLE t_plain;

@@ -9,7 +9,7 @@ SET search_path = messages, public;
 CREATE FUNCTION sent(VARIADIC options text[] DEFAULT '{}') RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(CASE message WHEN 'Begin' THEN '[' WHEN 'Commit' THEN ']' ELSE quote_ident(detail ->> 'prefix') END, ' ' ORDER BY n)
 	FROM pgoutput_ext_peek('regress_messages', NULL, NULL,
-			VARIADIC ARRAY['proto_version', '1', 'publication_names', 'messages'] || options)
+			VARIADIC ARRAY['proto_version', '1', 'publication_names', 'messages', 'empty_transactions', 'skip'] || options)
 		WITH ORDINALITY p (lsn, xid, message, relation, old, new, detail, n) $$;
 
 CREATE PUBLICATION messages;

@@ -8,12 +8,12 @@ SET search_path = origins, public;
 
 CREATE FUNCTION sent(VARIADIC options text[] DEFAULT '{}') RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(CASE message
-			WHEN 'Begin' THEN '[' WHEN 'Begin Prepare' THEN '[' WHEN 'Commit' THEN ']' WHEN 'Prepare' THEN '] prepared'
-			WHEN 'Commit Prepared' THEN 'committed'
+			WHEN 'Begin' THEN '[' WHEN 'Commit' THEN ']'
 			WHEN 'Insert' THEN new ->> 'a' WHEN 'Message' THEN detail ->> 'prefix' WHEN 'Truncate' THEN 'truncate'
 			ELSE message || ' ' || (detail ->> 'name') END, ' ' ORDER BY n)
 	FROM pgoutput_ext_peek('regress_origins', NULL, NULL,
-			VARIADIC ARRAY['proto_version', '3', 'publication_names', 'origins', 'messages', 'on'] || options)
+			VARIADIC ARRAY['proto_version', '1', 'publication_names', 'origins', 'messages', 'on'] || options
+				|| CASE WHEN 'empty_transactions' = ANY (options) THEN '{}'::text[] ELSE '{empty_transactions,skip}' END)
 		WITH ORDINALITY p (lsn, xid, message, relation, old, new, detail, n)
 	WHERE message <> 'Relation' $$;
 
@@ -22,7 +22,7 @@ CREATE PUBLICATION origins FOR TABLE t;
 SELECT FROM pg_replication_origin_create('regress_origin_a');
 SELECT FROM pg_replication_origin_create('regress origin, b');
 SELECT FROM pg_replication_origin_create('regress_origin_' || repeat('long', 20));
-SELECT FROM pg_create_logical_replication_slot('regress_origins', 'pgoutput_ext', false, true);
+SELECT FROM pg_create_logical_replication_slot('regress_origins', 'pgoutput_ext');
 
 INSERT INTO t VALUES ('local1');
 SELECT FROM pg_replication_origin_session_setup('regress_origin_a');

@@ -12,7 +12,7 @@ CREATE FUNCTION sent(VARIADIC options text[] DEFAULT '{}') RETURNS TABLE (relati
 LANGUAGE sql AS $$
 	SELECT relation, string_agg(message, ' ' ORDER BY n)
 	FROM pgoutput_ext_peek('regress_tables', NULL, NULL,
-			VARIADIC ARRAY['proto_version', '1', 'publication_names', 'tables'] || options)
+			VARIADIC ARRAY['proto_version', '1', 'publication_names', 'tables', 'empty_transactions', 'skip'] || options)
 		WITH ORDINALITY p (lsn, xid, message, relation, old, new, detail, n)
 	GROUP BY relation ORDER BY relation COLLATE "C" NULLS FIRST $$;
 
@@ -60,9 +60,9 @@ SELECT * FROM sent('include_tables', '"TABLES"*.*');
 SELECT * FROM sent('include_tables', 'tables.a_*');
 SELECT * FROM sent('include_tables', 'tab*.*', 'exclude_tables', 'tab*.*');
 
--- A transaction of which nothing is left is not sent.
+-- A transaction of which nothing is left is empty.
 SELECT message, count(*) FROM pgoutput_ext_peek('regress_tables', NULL, NULL,
-	'proto_version', '1', 'publication_names', 'tables', 'include_tables', 'tables.a') GROUP BY message ORDER BY message COLLATE "C";
+	'proto_version', '1', 'publication_names', 'tables', 'include_tables', 'tables.a', 'empty_transactions', 'skip') GROUP BY message ORDER BY message COLLATE "C";
 
 -- Names are those at the time of the change.
 SELECT FROM pg_replication_slot_advance('regress_tables', pg_current_wal_lsn());
