@@ -34,7 +34,7 @@ foreach my $seed ($first .. $first + $programs - 1)
 is($failed, 0, "$programs programs read the same from both plugins");
 
 diag 'messages compared: ', $differential->counts_text;
-foreach my $type (PgoutputMessage::all_types())
+foreach my $type (PgoutputMessage::all_types(server_major()))
 {
 	ok($differential->{counts}{$type}, 'the programs held a message ' . PgoutputMessage::type_name($type));
 }

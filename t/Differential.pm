@@ -323,13 +323,6 @@ sub counts_text
 	return join ' ', map { "$_=" . ($self->{counts}{$_} // 0) } PgoutputMessage::all_types();
 }
 
-# Message types that never occurred.
-sub missing_types
-{
-	my ($self) = @_;
-	return grep { !$self->{counts}{$_} } PgoutputMessage::all_types();
-}
-
 # How the programs' statements went, a line for each kind.
 sub results_text
 {

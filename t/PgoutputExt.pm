@@ -34,7 +34,7 @@ use PgoutputMessage;
 use ServerAssertions;
 
 our @EXPORT = qw(
-  server_major server_minor_from plugin_name need_test_module new_node connect_db standard_options
+  server_major server_minor_from max_protocol plugin_name need_test_module new_node connect_db standard_options
   create_slot_pair drop_slot_pair read_slot compare_slots explained same_stream
   same_streams set_session run_case changes_text
   describe_stream plain_stream count_types quote_names
@@ -106,6 +106,12 @@ sub server_minor_from
 	return $minor >= $first{$major} if defined $first{$major};
 	my ($newest) = sort { $b <=> $a } keys %first;
 	return $major > $newest;
+}
+
+# The highest protocol version that its pgoutput takes.
+sub max_protocol
+{
+	return $major >= 16 ? 4 : $major == 15 ? 3 : 2;
 }
 
 # Plugin that is compared with pgoutput.
@@ -219,7 +225,7 @@ sub standard_options
 
 # Two slots at the same place in WAL: "$name" of pgoutput, "${name}_ext" of
 # pgoutput_ext.  With two_phase => 1 both decode prepared transactions at
-# PREPARE.  The second is a copy of the first, so that they share restart_lsn
+# PREPARE, except on 14, whose plugins cannot.  The second is a copy of the first, so that they share restart_lsn
 # and confirmed_flush_lsn.
 sub create_slot_pair
 {
@@ -229,7 +235,7 @@ sub create_slot_pair
 	$dbh->do(q{SELECT pg_create_logical_replication_slot(?, 'pgoutput')}, undef, $pair->{oracle});
 	$dbh->do(q{SELECT pg_copy_logical_replication_slot(?, ?, false, ?)},
 		undef, $pair->{oracle}, $pair->{ours}, plugin_name());
-	if ($params{two_phase})
+	if ($params{two_phase} && $major >= 15)
 	{
 		# A copy does not inherit two_phase; asking for it on reading turns it
 		# on, from confirmed_flush_lsn on.

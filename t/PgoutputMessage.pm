@@ -57,10 +57,14 @@ my %name = (
 	r => 'ROLLBACK PREPARED',
 	p => 'STREAM PREPARE');
 
-# The message types of the protocol documentation, in its order.
+# The message types of the protocol documentation, in its order; with a major
+# version those that its pgoutput sends.
 sub all_types
 {
-	return qw(B M C O R Y I U D T S E c A b P K r p);
+	my ($major) = @_;
+	my @types = qw(B M C O R Y I U D T S E c A);
+	push @types, qw(b P K r p) unless defined $major && $major < 15;
+	return @types;
 }
 
 sub type_name

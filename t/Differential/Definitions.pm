@@ -298,6 +298,7 @@ sub alter_publication
 		return "$alter SET $objects";
 	}
 	my $table = $program->a_table($session) or return;
+	return "$alter ADD " . Differential::Objects::publication_tables_14($program, $table) if $what eq 'add' && $program->{major} < 15;
 	return "$alter ADD " . ($random->chance(20) ? 'TABLES IN SCHEMA ' . $random->pick($program->schemas($session)) : Differential::Objects::publication_table($program, $session, $table, 0))
 	  if $what eq 'add';
 	my $members = $session->lookup("SELECT prrelid::regclass AS name FROM pg_publication_rel r JOIN pg_publication p ON p.oid = r.prpubid WHERE quote_ident(pubname) = "

@@ -134,7 +134,8 @@ sub publication_objects
 {
 	my ($program, $session) = @_;
 	my $random = $program->{random};
-	my %kinds = (all => 22, tables => 50, schemas => 15, mixed => 10, empty => 3);
+	my %kinds = (all => 22, tables => 50, empty => 3);
+	@kinds{qw(schemas mixed)} = (15, 10) if $program->{major} >= 15;
 	@kinds{qw(except sequences)} = (10, 4) if $program->{has_except};
 	my $kind = $random->weighted(\%kinds);
 
@@ -149,10 +150,19 @@ sub publication_objects
 		return 'FOR ALL TABLES' unless @except;
 		return 'FOR ALL TABLES EXCEPT (' . join(', ', @except) . ')';
 	}
+	return 'FOR ' . publication_tables_14($program, $random->sample($random->between(1, 4), @tables)) if $program->{major} < 15;
 	my $in_schemas = 'TABLES IN SCHEMA ' . join ', ', $random->sample($random->between(1, 2), @schemas);
 	return "FOR $in_schemas" if $kind eq 'schemas';
 	return 'FOR ' . join ', ', (map { publication_table($program, $session, $_, $kind eq 'mixed') } $random->sample($random->between(1, 4), @tables)),
 	  $kind eq 'mixed' ? $in_schemas : ();
+}
+
+# The tables of a publication of 14, where they have no column lists and filters,
+# and one TABLE is before them all.
+sub publication_tables_14
+{
+	my ($program, @tables) = @_;
+	return 'TABLE ' . join ', ', map { ($program->{random}->chance(15) ? 'ONLY ' : '') . $_->{name} } @tables;
 }
 
 # TABLE t with a column list and a row filter, perhaps.

@@ -17,7 +17,7 @@ sub option_set
 {
 	my ($program) = @_;
 	my ($random, $major) = @$program{qw(random major)};
-	my $max = $major >= 16 ? 4 : 3;
+	my $max = max_protocol();
 	my $protocol = $random->weighted({ 1 => 2, 2 => 3, 3 => 4, 4 => 5 });
 	$protocol = $max if $protocol > $max;
 	my $two_phase = $random->chance(50);

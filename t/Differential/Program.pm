@@ -45,6 +45,7 @@ sub new
 		my $steps = $Differential::Actions::groups{$group};
 		$self->{weights}{$_} = $steps->{$_} * $taste{$group} foreach keys %$steps;
 	}
+	delete $self->{weights}{merge} if $params{major} < 15;
 	return $self;
 }
 
