@@ -102,8 +102,13 @@ foreach my $encoding (sort keys %words)
 		$publication //= '"none"';
 		foreach my $binary ('false', 'true')
 		{
-			my $result = same_stream($in, $pair, "database $encoding, client $client, binary $binary",
+			# pgoutput has a new backend each time, for that of older minor releases
+			# leaves out after an error what it announced before it.
+			my $clean = connect_db($node, dbname => $db);
+			set_session($clean, client_encoding => $client);
+			my $result = same_stream($clean, $pair, "database $encoding, client $client, binary $binary", dbh_ours => $in,
 				options => [ proto_version => 1, publication_names => $publication, binary => $binary, messages => 'true' ]);
+			$clean->disconnect;
 			is($result->{error}, undef, "database $encoding, client $encoding: no error") if $client eq $encoding;
 			like($result->{error}{message_primary}, qr/has no equivalent in encoding|invalid byte sequence/, "database $encoding, client $client: the server's error")
 			  if "$encoding $client" =~ /^(?:UTF8 LATIN1|EUC_JP LATIN1)$/ && $publication ne '"none"';
@@ -134,14 +139,18 @@ foreach my $encoding (sort keys %words)
 
 # ---- several slots in one backend, and errors between --------------------------
 
-$dbh->do($_) foreach ('CREATE TABLE t (a int PRIMARY KEY, b int)', 'CREATE TABLE u (a int PRIMARY KEY, b text)', 'CREATE PUBLICATION pt FOR TABLE t', 'CREATE PUBLICATION pu FOR TABLE u (a)',
-	'CREATE PUBLICATION pe FOR TABLE t WHERE (10 / b > 0) WITH (publish = insert)');
+# The error between two changes is that of a row filter; on 14, which has none, of a
+# publication that is gone.
+my $has_filters = server_major() >= 15;
+
+$dbh->do($_) foreach ('CREATE TABLE t (a int PRIMARY KEY, b int)', 'CREATE TABLE u (a int PRIMARY KEY, b text)', 'CREATE PUBLICATION pt FOR TABLE t', 'CREATE PUBLICATION pu FOR TABLE u' . ($has_filters ? ' (a)' : ''),
+	'CREATE PUBLICATION pe FOR TABLE t ' . ($has_filters ? 'WHERE (10 / b > 0)' : '') . ' WITH (publish = insert)');
 my @pairs = map { create_slot_pair($dbh, "several$_") } 1 .. 3;
-$dbh->do($_) foreach ('INSERT INTO t VALUES (1, 1)', q{INSERT INTO u VALUES (1, 'x')}, 'INSERT INTO t VALUES (2, 0)', q{INSERT INTO u VALUES (2, 'y')});
+$dbh->do($_) foreach ('INSERT INTO t VALUES (1, 1)', q{INSERT INTO u VALUES (1, 'x')}, $has_filters ? () : 'ALTER PUBLICATION pe RENAME TO gone', 'INSERT INTO t VALUES (2, 0)', q{INSERT INTO u VALUES (2, 'y')});
 
 my @reads = (
 	[ 'one publication', standard_options('pt') ], [ 'another, binary', standard_options('pu', binary => 'true') ], [ 'both', standard_options([ 'pt', 'pu' ], messages => 'true') ],
-	[ 'an error in a row filter', standard_options('pe') ], [ 'an unknown option', standard_options('pt', nonsense => 1) ], [ 'a bad version', standard_options('pt', proto_version => 77) ],
+	[ 'an error between two changes', standard_options('pe') ], [ 'an unknown option', standard_options('pt', nonsense => 1) ], [ 'a bad version', standard_options('pt', proto_version => 77) ],
 	[ 'no such publication', standard_options('nobody') ]);
 my %first;
 foreach my $round (1 .. 3)
@@ -149,12 +158,14 @@ foreach my $round (1 .. 3)
 	foreach my $i (0 .. $#reads)
 	{
 		my ($name, @options) = @{ $reads[ ($i * $round) % @reads ] };
-		my $result = same_stream($dbh, $pairs[ ($i + $round) % 3 ], "round $round: $name", options => \@options, ours_first => $i % 2);
+		my $clean = connect_db($node);
+		my $result = same_stream($clean, $pairs[ ($i + $round) % 3 ], "round $round: $name", options => \@options, ours_first => $i % 2, dbh_ours => $dbh);
+		$clean->disconnect;
 		my $plain = join "\n", plain_stream($result), $result->{error} ? $result->{error}{message_primary} : ();
 		is($plain, $first{$name} //= $plain, "round $round: $name gives what it gave");
 	}
 }
-like($first{'an error in a row filter'}, qr/^division by zero$/, 'the error of the row filter');
+is($first{'an error between two changes'}, $has_filters ? 'division by zero' : 'publication "pe" does not exist', 'the error');
 like($first{'both'}, qr/^INSERT N:\('2', '0'\)$/m, 'rows after an error');
 
 # Two hundred starts in one backend: the backend's memory does not grow with them.

@@ -13,6 +13,7 @@ use Test::More;
 
 my $node = new_node('main');
 my $dbh = $node->{dbh};
+my $major = server_major();
 my $results;
 
 # ---- the tree ------------------------------------------------------------------
@@ -79,29 +80,33 @@ $dbh->do($_) foreach @drop, 'DROP PUBLICATION proot';
 
 # ---- lists and filters of a root -----------------------------------------------
 
-$results = run_case($dbh, 'a column list and a filter of the root', 'plist',
-	[ @tree, 'CREATE PUBLICATION plist FOR TABLE root (id, t) WHERE (id % 2 = 1) WITH (publish_via_partition_root)' ],
-	[ @movement, 'INSERT INTO root VALUES (2, 2, NULL), (15, 5, \'odd\')' ]);
-like(changes_text($results->{text}), qr/^INSERT N:\('15', 'odd'\)$/m, 'of a leaf with another column order');
-unlike(changes_text($results->{text}), qr/N:\('2'/, 'filtered by the root');
-$results = run_case($dbh, 'a list of the leaf with another order', 'pleaflist',
-	[ 'CREATE PUBLICATION pleaflist FOR TABLE leaf_b (id, t)', ], [ 'INSERT INTO root VALUES (16, 6, \'x\')' ]);
-like(changes_text($results->{text}), qr/RELATION "public"."leaf_b" identity=d \("t"; \*"id"\)\nINSERT N:\('x', '16'\)/, 'in the leaf\'s order');
-$results = run_case($dbh, 'publications of root, sub-root and leaf', [ 'pleaflist', 'psub', 'pboth' ],
-	[ 'CREATE PUBLICATION psub FOR TABLE sub WITH (publish_via_partition_root)', 'CREATE PUBLICATION pboth FOR TABLE root, sub, leaf_c WITH (publish_via_partition_root, publish = insert)' ],
-	[ 'INSERT INTO root VALUES (23, 6, \'x\'), (17, 7, \'y\')', 'DELETE FROM root WHERE id = 23' ]);
-like(changes_text($results->{text}), qr/RELATION "public"."root"/, 'the topmost wins');
-# Without publish_via_partition_root the root's publication counts for the leaf
-# like one of its own: a list beside none does not agree.
-$results = run_case($dbh, 'publications of the root, not via it, and of the leaf with a list', [ 'pnoroot', 'pleaflist' ],
-	[ 'CREATE PUBLICATION pnoroot FOR TABLE root' ], [ 'INSERT INTO root VALUES (14, 6, \'x\')', 'DELETE FROM root WHERE id = 14' ]);
-is(changes_text($results->{text}), qq{ERROR 0A000 cannot use different column lists for table "public.leaf_b" in different publications\n}, 'the server\'s error');
-$dbh->do('DROP PUBLICATION pnoroot');
-foreach my $pubs ([ 'psub', 'pleaflist' ], ['psub'], [ 'pboth', 'psub' ], [ 'psub', 'pboth' ])
+SKIP:
 {
-	$results = run_case($dbh, "publications @$pubs", $pubs, [], [ 'DELETE FROM root WHERE id IN (24, 18)', 'INSERT INTO root VALUES (24, 6, \'x\'), (18, 7, \'y\')', 'DELETE FROM root WHERE id = 24' ]);
+	skip 'row filters and column lists came with 15', 1 if $major < 15;
+	$results = run_case($dbh, 'a column list and a filter of the root', 'plist',
+		[ @tree, 'CREATE PUBLICATION plist FOR TABLE root (id, t) WHERE (id % 2 = 1) WITH (publish_via_partition_root)' ],
+		[ @movement, 'INSERT INTO root VALUES (2, 2, NULL), (15, 5, \'odd\')' ]);
+	like(changes_text($results->{text}), qr/^INSERT N:\('15', 'odd'\)$/m, 'of a leaf with another column order');
+	unlike(changes_text($results->{text}), qr/N:\('2'/, 'filtered by the root');
+	$results = run_case($dbh, 'a list of the leaf with another order', 'pleaflist',
+		[ 'CREATE PUBLICATION pleaflist FOR TABLE leaf_b (id, t)', ], [ 'INSERT INTO root VALUES (16, 6, \'x\')' ]);
+	like(changes_text($results->{text}), qr/RELATION "public"."leaf_b" identity=d \("t"; \*"id"\)\nINSERT N:\('x', '16'\)/, 'in the leaf\'s order');
+	$results = run_case($dbh, 'publications of root, sub-root and leaf', [ 'pleaflist', 'psub', 'pboth' ],
+		[ 'CREATE PUBLICATION psub FOR TABLE sub WITH (publish_via_partition_root)', 'CREATE PUBLICATION pboth FOR TABLE root, sub, leaf_c WITH (publish_via_partition_root, publish = insert)' ],
+		[ 'INSERT INTO root VALUES (23, 6, \'x\'), (17, 7, \'y\')', 'DELETE FROM root WHERE id = 23' ]);
+	like(changes_text($results->{text}), qr/RELATION "public"."root"/, 'the topmost wins');
+	# Without publish_via_partition_root the root's publication counts for the leaf
+	# like one of its own: a list beside none does not agree.
+	$results = run_case($dbh, 'publications of the root, not via it, and of the leaf with a list', [ 'pnoroot', 'pleaflist' ],
+		[ 'CREATE PUBLICATION pnoroot FOR TABLE root' ], [ 'INSERT INTO root VALUES (14, 6, \'x\')', 'DELETE FROM root WHERE id = 14' ]);
+	is(changes_text($results->{text}), qq{ERROR 0A000 cannot use different column lists for table "public.leaf_b" in different publications\n}, 'the server\'s error');
+	$dbh->do('DROP PUBLICATION pnoroot');
+	foreach my $pubs ([ 'psub', 'pleaflist' ], ['psub'], [ 'pboth', 'psub' ], [ 'psub', 'pboth' ])
+	{
+		$results = run_case($dbh, "publications @$pubs", $pubs, [], [ 'DELETE FROM root WHERE id IN (24, 18)', 'INSERT INTO root VALUES (24, 6, \'x\'), (18, 7, \'y\')', 'DELETE FROM root WHERE id = 24' ]);
+	}
+	$dbh->do($_) foreach @drop, 'DROP PUBLICATION plist', 'DROP PUBLICATION pleaflist', 'DROP PUBLICATION psub', 'DROP PUBLICATION pboth';
 }
-$dbh->do($_) foreach @drop, 'DROP PUBLICATION plist', 'DROP PUBLICATION pleaflist', 'DROP PUBLICATION psub', 'DROP PUBLICATION pboth';
 
 # ---- identities of root and leaf -----------------------------------------------
 
@@ -147,7 +152,7 @@ foreach my $via ('true', 'false')
 
 # ---- all tables, schemas -------------------------------------------------------
 
-foreach my $for ('ALL TABLES', 'TABLES IN SCHEMA public', 'TABLE leaf_b', 'TABLE sub, leaf_a', 'TABLE ONLY root')
+foreach my $for ('ALL TABLES', $major >= 15 ? 'TABLES IN SCHEMA public' : (), 'TABLE leaf_b', 'TABLE sub, leaf_a', 'TABLE ONLY root')
 {
 	foreach my $via ('true', 'false')
 	{
@@ -160,7 +165,7 @@ foreach my $for ('ALL TABLES', 'TABLES IN SCHEMA public', 'TABLE leaf_b', 'TABLE
 
 my $big = q{(SELECT string_agg(md5(i::text), '') FROM generate_series(1, 200) i)};
 $results = run_case($dbh, 'TOAST of a leaf, sent as the root', 'ptoast',
-	[ @tree, 'ALTER TABLE leaf_b ALTER t SET STORAGE EXTERNAL', "INSERT INTO root VALUES (10, 1, $big)", 'CREATE PUBLICATION ptoast FOR TABLE root WHERE (id < 15) WITH (publish_via_partition_root)' ],
+	[ @tree, 'ALTER TABLE leaf_b ALTER t SET STORAGE EXTERNAL', "INSERT INTO root VALUES (10, 1, $big)", 'CREATE PUBLICATION ptoast FOR TABLE root' . ($major >= 15 ? ' WHERE (id < 15)' : '') . ' WITH (publish_via_partition_root)' ],
 	[ 'UPDATE root SET k = 2', "UPDATE root SET t = t || 'x'", 'UPDATE root SET id = 5', 'UPDATE root SET id = 16', 'UPDATE root SET id = 11' ]);
 like(changes_text($results->{text}), qr/^UPDATE N:\('10', '2', u\)\nUPDATE N:\('10', '2', '[0-9a-f]{60}...\[6401 bytes\]'\)$/m, 'unchanged as such, changed whole');
 $dbh->do($_) foreach @drop, 'DROP PUBLICATION ptoast';
