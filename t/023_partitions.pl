@@ -14,6 +14,7 @@ use Test::More;
 my $node = new_node('main');
 my $dbh = $node->{dbh};
 my $major = server_major();
+my $asserts = $dbh->selectrow_array('SHOW debug_assertions') eq 'on';
 my $results;
 
 # ---- the tree ------------------------------------------------------------------
@@ -115,6 +116,9 @@ foreach my $identities ([ 'FULL', 'DEFAULT' ], [ 'DEFAULT', 'FULL' ], [ 'NOTHING
 	my ($of_root, $of_leaf) = @$identities;
 	foreach my $via ('true', 'false')
 	{
+		# There the server's own pgoutput ends at an assertion of the server's
+		# (logicalrep_write_update), if assertions are checked.
+		next if $of_root eq 'NOTHING' && $via eq 'true' && $asserts;
 		$results = run_case($dbh, "identity of the root $of_root, of the leaf $of_leaf, via root $via", 'pid',
 			[ @tree, 'ALTER TABLE leaf_b ALTER k SET NOT NULL', 'CREATE UNIQUE INDEX leaf_b_k_idx ON leaf_b (k)', "ALTER TABLE root REPLICA IDENTITY $of_root", "ALTER TABLE leaf_b REPLICA IDENTITY $of_leaf",
 				"CREATE PUBLICATION pid FOR TABLE root WITH (publish_via_partition_root = $via)", q{INSERT INTO root VALUES (10, 1, 'x')} ],
@@ -127,13 +131,16 @@ foreach my $identities ([ 'FULL', 'DEFAULT' ], [ 'DEFAULT', 'FULL' ], [ 'NOTHING
 
 foreach my $via ('true', 'false')
 {
+	# So it does here on 14, where it does not learn of the detachment.
+	next if $major < 15 && $via eq 'true' && $asserts;
 	$results = run_case($dbh, "attach and detach in a transaction, via root $via", 'pat',
 		[ @tree, 'CREATE TABLE other (k int, t text, id int PRIMARY KEY)', "CREATE PUBLICATION pat FOR TABLE root WITH (publish_via_partition_root = $via)" ],
 		[ 'BEGIN', q{INSERT INTO root VALUES (10, 1, 'in')}, q{INSERT INTO other (id) VALUES (200)}, 'ALTER TABLE root DETACH PARTITION leaf_b', q{INSERT INTO leaf_b (id) VALUES (11)},
 			'ALTER TABLE root ATTACH PARTITION other FOR VALUES FROM (200) TO (300)', q{INSERT INTO root VALUES (201, 2, 'new')}, 'ALTER TABLE root ATTACH PARTITION leaf_b FOR VALUES FROM (10) TO (20)', q{INSERT INTO leaf_b (id) VALUES (12)},
 			'SAVEPOINT s', 'ALTER TABLE root DETACH PARTITION leaf_b', 'INSERT INTO leaf_b (id) VALUES (13)', 'ROLLBACK TO s', 'INSERT INTO leaf_b (id) VALUES (14)', 'COMMIT',
 			'ALTER TABLE root DETACH PARTITION other', 'INSERT INTO other (id) VALUES (202)', 'INSERT INTO leaf_b (id) VALUES (15)' ]);
-	is(join(' ', changes_text($results->{text}) =~ /INSERT N:\(.*?'(\d\d+)'/g), '10 201 12 14 15', 'changes while they were attached');
+	# 14 goes by what was published of a table when it saw it first.
+	is(join(' ', changes_text($results->{text}) =~ /INSERT N:\(.*?'(\d\d+)'/g), $major >= 15 ? '10 201 12 14 15' : '10 11 12 14 15', 'changes while they were attached');
 	$dbh->do($_) foreach @drop, 'DROP TABLE other', 'DROP PUBLICATION pat';
 }
 

@@ -94,6 +94,7 @@ cmp_ok($slowest, '<', 2, 'every lone transaction arrives at once');
 # has not seen, and the catalog is locked.  The row must have been sent before.
 $dbh->do('INSERT INTO other VALUES (0)');
 $dbh->do('INSERT INTO published VALUES (100)');
+$client->read_until(\&is_commit) if server_major() < 15;    # 14 sends the empty transaction
 $client->read_until(\&is_commit);
 $dbh->begin_work;
 $dbh->do('INSERT INTO published VALUES (101)');
@@ -186,24 +187,29 @@ $dbh->do('TRUNCATE published');
 
 # A row filter that takes its time: several timeouts long nothing is sent, then many
 # rows are.  How many rows that takes is measured.
-my $work = 'md5(repeat(t, 100000))';
-my $tries = 20;
-my $from = time;
-$dbh->do("SELECT $work FROM (SELECT (1000 + i)::text FROM generate_series(1, $tries) i) AS r (t)");
-my $rows = int 6 * $tries / (time - $from);
-$dbh->do("CREATE PUBLICATION slow FOR TABLE published WHERE (a > 0 OR $work = '')");
-$slot = create_slot('filter');
-$dbh->begin_work;
-$dbh->do('INSERT INTO published VALUES (1)');
-$dbh->do('INSERT INTO published SELECT -i, 1000 + i % 9000 FROM generate_series(1, ?) i', undef, $rows);
-$dbh->do('INSERT INTO published SELECT generate_series(2, 301)');
-$dbh->commit;
-$from = time;
-$client = start($slot, publication_names => 'slow');
-is(types($client->read_until(\&is_commit)), 'BR' . 'I' x 301 . 'C', 'a row filter that takes its time');
-note sprintf 'it took %.1f s', time - $from;
-finish($client, $slot);
-$dbh->do('DROP PUBLICATION slow');
+my $from;
+SKIP:
+{
+	skip 'row filters came with 15', 1 if server_major() < 15;
+	my $work = 'md5(repeat(t, 100000))';
+	my $tries = 20;
+	$from = time;
+	$dbh->do("SELECT $work FROM (SELECT (1000 + i)::text FROM generate_series(1, $tries) i) AS r (t)");
+	my $rows = int 6 * $tries / (time - $from);
+	$dbh->do("CREATE PUBLICATION slow FOR TABLE published WHERE (a > 0 OR $work = '')");
+	$slot = create_slot('filter');
+	$dbh->begin_work;
+	$dbh->do('INSERT INTO published VALUES (1)');
+	$dbh->do('INSERT INTO published SELECT -i, 1000 + i % 9000 FROM generate_series(1, ?) i', undef, $rows);
+	$dbh->do('INSERT INTO published SELECT generate_series(2, 301)');
+	$dbh->commit;
+	$from = time;
+	$client = start($slot, publication_names => 'slow');
+	is(types($client->read_until(\&is_commit)), 'BR' . 'I' x 301 . 'C', 'a row filter that takes its time');
+	note sprintf 'it took %.1f s', time - $from;
+	finish($client, $slot);
+	$dbh->do('DROP PUBLICATION slow');
+}
 
 # A transaction that is hardly published.
 $slot = create_slot('timeout');

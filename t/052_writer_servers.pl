@@ -81,11 +81,12 @@ sub run_synchronously
 }
 
 is(run_synchronously(q{INSERT INTO published VALUES (1, 'x')}), 'BIC', 'synchronous: published');
-is(run_synchronously('INSERT INTO other VALUES (1)'), '', 'synchronous: filtered away');
-is(run_synchronously('INSERT INTO other SELECT generate_series(1, 20000)'), '', 'synchronous: much of it');
+my $empty = server_major() < 15 ? 'BC' : '';    # 14 sends empty transactions
+is(run_synchronously('INSERT INTO other VALUES (1)'), $empty, 'synchronous: filtered away');
+is(run_synchronously('INSERT INTO other SELECT generate_series(1, 20000)'), $empty, 'synchronous: much of it');
 is(run_synchronously(q{INSERT INTO published SELECT i, 'x' FROM generate_series(2, 5001) i}),
 	'B' . 'I' x 5000 . 'C', 'synchronous: many rows');
-is(run_synchronously('CREATE TABLE new (a int)'), '', 'synchronous: DDL');
+is(run_synchronously('CREATE TABLE new (a int)'), $empty, 'synchronous: DDL');
 is(run_synchronously(q{WITH o AS (INSERT INTO other VALUES (2)) INSERT INTO published VALUES (0, 'x')}),
 	'BIC', 'synchronous: both');
 

@@ -35,6 +35,7 @@ foreach my $section (split /^(?=##)/m, $text)
 	$values //= '(not said)';
 	$values =~ s/, `parallel` \(16 and newer\)/server_major() >= 16 ? ', `parallel`' : ''/e;
 	$values =~ tr/`//d;
+	next if server_major() < 15 && $section =~ /^An option of 15 and newer\.$/m;
 	push @documented, [ $name, $category{$heading}, $values, $default, $description ];
 }
 my $table = $dbh->selectall_arrayref('SELECT * FROM pgoutput_ext_options()');

@@ -26,7 +26,7 @@ sub create_slot
 sub result_of
 {
 	my ($slot, %options) = @_;
-	return read_slot($dbh, $slot, options => [ standard_options('p', proto_version => 2, generated_columns => 'stored', @all, %options) ]);
+	return read_slot($dbh, $slot, options => [ standard_options('p', proto_version => 2, generated_columns => 'stored', empty_transactions => 'skip', @all, %options) ]);
 }
 
 sub messages_of
