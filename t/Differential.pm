@@ -43,7 +43,7 @@ logical_decoding_work_mem = '64MB'
 		errors => 0,
 		dependent => 0,    # comparisons explained by depends_on_backend
 	}, $class;
-	$self->{$_} = connect_db($node) foreach 'reader', 'oracle';
+	$self->{reader} = connect_db($node);
 	my @sessions = map { Differential::Session->new("S$_", connect_db($node), $self->{control}) } 0 .. 2;
 	$sessions[$_]{number} = $_ foreach 0 .. $#sessions;
 	$self->{sessions} = \@sessions;
@@ -168,11 +168,13 @@ sub compare_set
 
 	if ($random->chance(6))
 	{
-		$self->reconnect($_) foreach 'reader', 'oracle';
+		$self->{reader}->disconnect;
+		$self->{reader} = connect_db($self->{node});
 	}
 	my $dbh = $self->{reader};
-	set_reader($_, $set) foreach $dbh, $self->{oracle};
-	my ($difference, $expected) = $self->compare_readers($pair, $set, ours_first => $random->chance(50), %how);
+	set_reader($dbh, $set);
+	my ($difference, $expected) = compare_slots(
+		$dbh, $pair, options => $set->{options}, ours_first => $random->chance(50), %how);
 	$self->{comparisons}++;
 	if ($expected->{assertion})
 	{
@@ -188,38 +190,15 @@ sub compare_set
 		$self->{error_texts}{ $expected->{error}{message_primary} }++;
 		for (my $n = 1; $n < 10000; $n *= 3)
 		{
-			(my $more, my $part) = $self->compare_readers($pair, $set, upto_nchanges => $n);
+			(my $more, my $part) = compare_slots($dbh, $pair, options => $set->{options}, upto_nchanges => $n);
 			$difference = "upto_nchanges $n: $more" if defined $more;
 			last if $part->{error} || defined $more || @{ $part->{rows} } < $n;
 		}
 	}
-	$_->do('RESET ALL') foreach $dbh, $self->{oracle};
+	$dbh->do('RESET ALL');
 	return unless defined $difference;
 	return if !$how{get} && $self->depends_on_backend($pair, $set);
 	return Differential::Options::text($set) . "\n$difference";
-}
-
-# Reads the pair's slots by a backend for each plugin. Older minor releases' pgoutput
-# goes on after an error with what it had announced before it, and leaves it out:
-# pgoutput gets a new backend then, pgoutput_ext does not need one.
-sub compare_readers
-{
-	my ($self, $pair, $set, %how) = @_;
-	my ($difference, $expected) = compare_slots($self->{oracle}, $pair, dbh_ours => $self->{reader}, options => $set->{options}, %how);
-	if ($expected->{error})
-	{
-		$self->reconnect('oracle');
-		set_reader($self->{oracle}, $set);
-	}
-	return ($difference, $expected);
-}
-
-sub reconnect
-{
-	my ($self, $which) = @_;
-	$self->{$which}->disconnect;
-	$self->{$which} = connect_db($self->{node});
-	return;
 }
 
 sub set_reader
@@ -358,7 +337,8 @@ sub stop
 {
 	my ($self) = @_;
 	$_->{dbh}->disconnect foreach @{ $self->{sessions} };
-	$self->{$_}->disconnect foreach 'reader', 'oracle', 'control';
+	$self->{reader}->disconnect;
+	$self->{control}->disconnect;
 	$self->{node}->stop('fast');
 	return;
 }

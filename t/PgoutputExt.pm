@@ -261,8 +261,8 @@ my @error_fields = qw(severity sqlstate message_primary message_detail
   constraint_name);
 
 # Before these minors a reading of pgoutput that ends in an error leaves pointers
-# to freed memory in the backend, on which a later one may stumble. (14 keeps
-# nothing there that is freed.)
+# to freed memory in the backend, on which a later one may stumble. That of 14 leaves
+# what it had announced, and does not announce it again.
 my %cleans_up_after_errors = (15 => 15, 16 => 11, 17 => 7, 18 => 1);
 
 # Reads a slot by the SQL functions.  Parameters: options (array reference of
@@ -300,7 +300,7 @@ sub read_slot
 		{
 			ServerAssertions::restore_session($dbh, $settings);
 		}
-		elsif (!server_minor_from(%cleans_up_after_errors) && $major > 14)
+		elsif (!server_minor_from(%cleans_up_after_errors))
 		{
 			# Ends at once, and takes along what the error has left.
 			$dbh->do(q{SELECT FROM pg_logical_slot_peek_binary_changes(?, '0/1', NULL, 'proto_version', '1', 'publication_names', 'none')},
