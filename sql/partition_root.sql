@@ -84,7 +84,8 @@ SELECT * FROM changes('pr_root_via', 'partition_root', 'never') WHERE message = 
 SELECT * FROM changes('pr_middle', 'partition_root', 'always') WHERE message = 'Truncate';
 SELECT * FROM changes('pr_leaf', 'partition_root', 'always') WHERE message = 'Truncate';
 
--- Changes of the tree, and of the names in it
+-- Changes of the tree, and of the names in it; 14 (partition_root_1) goes by the tree
+-- as it was when it saw the leaf first
 SELECT FROM next();
 ALTER PUBLICATION pr_root SET TABLE root;
 INSERT INTO root VALUES (11, 0, 'one');
