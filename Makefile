@@ -58,6 +58,23 @@ REGRESS := $(filter-out encoders,$(REGRESS))
 installcheck: no-test-module
 endif
 
+# Drop-in: the library once more under the name of pgoutput, in a directory of its
+# own, where dynamic_library_path finds it for the roles that name the directory.
+dropin = $(DESTDIR)$(pkglibdir)/pgoutput_ext
+
+install: install-dropin
+uninstall: uninstall-dropin
+
+.PHONY: install-dropin uninstall-dropin
+install-dropin: installdirs
+	$(MKDIR_P) '$(dropin)'
+	rm -f '$(dropin)/pgoutput$(DLSUFFIX)'
+	$(LN_S) '../pgoutput_ext$(DLSUFFIX)' '$(dropin)/pgoutput$(DLSUFFIX)'
+
+uninstall-dropin:
+	rm -f '$(dropin)/pgoutput$(DLSUFFIX)'
+	[ ! -d '$(dropin)' ] || rmdir '$(dropin)'
+
 # The tests in SQL use the running server: say what it lacks before they fail.
 installcheck: check-server
 

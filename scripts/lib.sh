@@ -270,6 +270,7 @@ copy_server() {
 	done
 	# An installed pgoutput_ext must not stand in for the one under test.
 	find "$to" -name 'pgoutput_ext*' ! -type d -exec rm -f {} +
+	rm -rf "$to$("$PG_CONFIG" --pkglibdir)/pgoutput_ext"
 	PG_CONFIG=$to$from/pg_config
 	bindir=$to$from
 	[ "$("$PG_CONFIG" --bindir)" = "$bindir" ] || die "this server cannot be moved: $("$PG_CONFIG" --bindir)"
