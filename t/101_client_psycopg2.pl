@@ -1,0 +1,33 @@
+# psycopg2 over one WAL: the same messages through the server's pgoutput, through a slot of
+# pgoutput_ext, and through one of pgoutput that the role has from us.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use ClientTest;
+use PgoutputExt;
+use Test::More;
+
+my $python = '/usr/bin/python3';
+skip_unless_program('psycopg2', $python, '-c', 'import psycopg2');
+
+my $node = client_node('main');
+my @program = ($python, "$FindBin::RealBin/clients/psycopg2_client.py");
+
+workload($node->{dbh});
+foreach my $set (own_options())
+{
+	my ($name, $options) = @$set;
+	my $lines = compare_client($node, \@program, $name, $options);
+	is_deeply([ missing_types($options, map { chr hex substr((split / /)[2], 0, 2) } @$lines) ], [], "$name: every kind of message");
+}
+my $lines = compare_client($node, \@program, 'own options',
+	{ proto_version => 1, publication_names => 'pub,via', unchanged_toast => 'fill', relation_metadata => 'on' },
+	ours => 1);
+ok((grep { / 4d/ } @$lines), 'own options: they have an effect');
+
+$node->{dbh}->disconnect;
+$node->stop;
+done_testing();

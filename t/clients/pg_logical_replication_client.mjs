@@ -1,0 +1,42 @@
+// pg-logical-replication: what its events hand on (see t/ClientTest.pm).
+
+import { line, load, spec, standardInputEnds, write } from './common.mjs';
+
+const { LogicalReplicationService, PgoutputPlugin } = (await load('pg-logical-replication')).default;
+
+// The package has places for three options; others take a subclass.
+class OptionsPlugin extends PgoutputPlugin {
+  start(client, slot, lsn) {
+    const options = Object.entries(spec.options).map(([name, value]) => `"${name}" '${value}'`);
+    return client.query(`START_REPLICATION SLOT "${slot}" LOGICAL ${lsn} (${options.join(', ')})`);
+  }
+}
+
+const { proto_version, publication_names, messages, ...others } = spec.options;
+const plugin = Object.keys(others).length > 0
+  ? new OptionsPlugin({ protoVersion: 1, publicationNames: [] })
+  : new PgoutputPlugin({
+      protoVersion: proto_version,
+      publicationNames: publication_names.split(','),
+      messages: messages === 'true',
+    });
+const service = new LogicalReplicationService(
+  { host: spec.host, port: spec.port, user: spec.user, database: spec.dbname },
+  { acknowledge: { auto: true, timeoutSeconds: 0 } });
+let last = false;
+
+service.on('error', (error) => {
+  console.error(error);
+  process.exitCode = 1;
+});
+service.on('data', (lsn, message) => {
+  write(lsn, line(message));
+  if (message.tag === 'insert' && message.new.t === spec.end) last = true;
+  if (last && message.tag === 'commit') write('END');
+});
+service.subscribe(plugin, spec.slot).catch((error) => {
+  console.error(error);
+  process.exit(1);
+});
+await standardInputEnds();
+await service.stop();
