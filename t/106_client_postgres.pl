@@ -42,7 +42,7 @@ foreach my $user (@users)
 }
 cmp_ok(scalar @{ $delivered{reader} }, '>', 1000, 'something is delivered');
 is(ClientTest::first_difference($delivered{reader}, $delivered{dropin}), '', 'the same is delivered');
-foreach my $event (qw(insert update delete insert:plain *:whole))
+foreach my $event (qw(insert update delete insert:public.plain *:public.whole))
 {
 	ok((grep { /event: '\Q$event\E/ || /command: '\Q$event\E'/ } @{ $delivered{dropin} }), "there is $event");
 }

@@ -17,6 +17,11 @@ export function line(value) {
   return inspect(value, { depth: 20, maxArrayLength: null, maxStringLength: null, breakLength: Infinity, compact: true });
 }
 
+// A text column's value, which comes as bytes in binary.
+export function isLastRow(value) {
+  return value != null && Buffer.from(value).toString() === spec.end;
+}
+
 export function write(...values) {
   process.stdout.write(`${values.join(' ')}\n`);
 }

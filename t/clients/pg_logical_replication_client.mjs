@@ -1,6 +1,6 @@
 // pg-logical-replication: what its events hand on (see t/ClientTest.pm).
 
-import { line, load, spec, standardInputEnds, write } from './common.mjs';
+import { isLastRow, line, load, spec, standardInputEnds, write } from './common.mjs';
 
 const { LogicalReplicationService, PgoutputPlugin } = (await load('pg-logical-replication')).default;
 
@@ -30,8 +30,13 @@ service.on('error', (error) => {
   process.exitCode = 1;
 });
 service.on('data', (lsn, message) => {
-  write(lsn, line(message));
-  if (message.tag === 'insert' && message.new.t === spec.end) last = true;
+  // A relation by its number: what it is has come as a message of its own.
+  write(lsn, line({
+    ...message,
+    relation: message.relation?.relationOid,
+    relations: message.relations?.map((relation) => relation.relationOid),
+  }));
+  if (message.tag === 'insert' && isLastRow(message.new.t)) last = true;
   if (last && message.tag === 'commit') write('END');
 });
 service.subscribe(plugin, spec.slot).catch((error) => {

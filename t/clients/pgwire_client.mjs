@@ -1,25 +1,28 @@
 // pgwire: what its decoder of pgoutput hands on (see t/ClientTest.pm).
 
-import { line, load, socket, spec, standardInputEnds, write } from './common.mjs';
+import { isLastRow, line, load, spec, standardInputEnds, write } from './common.mjs';
 
 const { pgconnect } = await load('pgwire');
 const connection = await pgconnect({
-  path: socket, user: spec.user, database: spec.dbname, replication: 'database' });
+  host: spec.host, port: spec.port, user: spec.user, database: spec.dbname, replication: 'database' });
 const stream = connection.logicalReplication({ slot: spec.slot, options: spec.options });
 let last = false;
 
-reading:
+standardInputEnds().then(() => process.exit(0));
 for await (const chunk of stream.pgoutputDecode()) {
   for (const { before, after, ...message } of chunk.messages) {
-    // The rows as objects, whose values are decoded when they are asked for. The
-    // time is that of sending.
-    const rows = { before: before && [...before], after: after && [...after] };
-    write(line({ ...message, ...rows, time: undefined, relation: message.relation?.relationOid }));
-    if (message.tag === 'insert' && message.afterRaw.t?.toString() === spec.end) last = true;
-    if (last && message.tag === 'commit') break reading;
+    // The rows as objects, whose values are decoded when they are asked for; a
+    // relation by its number. The time is that of sending.
+    write(line({
+      ...message,
+      before: before && [...before],
+      after: after && [...after],
+      time: undefined,
+      relation: message.relation?.relationOid,
+      relations: message.relations?.map((relation) => relation.relationOid),
+    }));
+    if (message.tag === 'insert' && isLastRow(message.afterRaw.t)) last = true;
+    if (last && message.tag === 'commit') write('END');
     stream.ack(message.lsn ?? '0/0');
   }
 }
-write('END');
-await standardInputEnds();
-await connection.end();
