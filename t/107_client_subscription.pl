@@ -8,6 +8,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use ClientTest;
+use DropinServer;
 use IPC::Run ();
 use PgoutputExt;
 use PostgreSQL::Test::Utils ();
@@ -41,7 +42,7 @@ foreach my $dbh ($source, $target)
 }
 $source->do('CREATE PUBLICATION pub FOR TABLE ' . join ', ', @tables);
 $source->do('CREATE ROLE dropin LOGIN REPLICATION');
-$source->do("ALTER ROLE dropin SET dynamic_library_path = '$ClientTest::dropin_path'");
+$source->do("ALTER ROLE dropin SET dynamic_library_path = '" . dropin_path() . q{'});
 $source->do('GRANT SELECT ON ALL TABLES IN SCHEMA public TO dropin');
 
 my %scripts = (

@@ -27,6 +27,7 @@ use IPC::Run ();
 use JSON::PP ();
 use Test::More;
 
+use DropinServer;
 use PgoutputExt;
 use PostgreSQL::Test::Utils ();
 
@@ -35,7 +36,6 @@ our @EXPORT = qw(
   libraries compare_client own_options missing_types node_package skip_unless_program
 );
 
-our $dropin_path = '$libdir/pgoutput_ext:$libdir';
 our $end = 'this is the last row';
 
 # ---- the server and what happens in it --------------------------------------------
@@ -71,7 +71,7 @@ sub client_node
 		q{CREATE PUBLICATION via FOR TABLE part WITH (publish_via_partition_root)},
 		q{CREATE ROLE reader LOGIN REPLICATION},
 		q{CREATE ROLE dropin LOGIN REPLICATION},
-		"ALTER ROLE dropin SET dynamic_library_path = '$dropin_path'",
+		"ALTER ROLE dropin SET dynamic_library_path = '" . dropin_path() . q{'},
 		q{SELECT pg_replication_origin_create('elsewhere')},
 		q{SELECT pg_create_logical_replication_slot('base', 'pgoutput')});
 	return $node;
@@ -214,20 +214,7 @@ sub libraries
 	my ($node, $slot) = @_;
 	my ($pid) = $node->{dbh}->selectrow_array('SELECT active_pid FROM pg_replication_slots WHERE slot_name = ?', undef, $slot);
 	return 'nobody reads the slot' unless $pid;
-	return libraries_of_process($pid);
-}
-
-sub libraries_of_process
-{
-	my ($pid) = @_;
-	my %seen;
-
-	open my $maps, '<', "/proc/$pid/maps" or die "cannot see what process $pid has loaded: $!\n";
-	while (<$maps>)
-	{
-		$seen{$1} = 1 if m{/(pgoutput(?:_ext)?)\.so\b};
-	}
-	return join ' ', sort keys %seen;
+	return process_libraries($pid);
 }
 
 # Runs a client over one slot from its start to the last row.  Returns what it
@@ -239,7 +226,7 @@ sub run_client
 	my $lines = wait_for_line($client, 'END') or return ([], '');
 	# By the SQL functions the slot is in use no longer: then the client says who read it.
 	my ($pid) = grep { /^PID / } @$lines;
-	my $libraries = $pid ? libraries_of_process(substr $pid, 4) : libraries($node, $spec{slot});
+	my $libraries = $pid ? process_libraries(substr $pid, 4) : libraries($node, $spec{slot});
 
 	$lines = [ grep { !/^PID / } @$lines ];
 	ok(end_client($client), "$client->{name} ends in order");

@@ -135,11 +135,12 @@ sub need_test_module
 # A started server ready for logical decoding with pgoutput_ext.  Returns the
 # node; $node->{dbh} is a connection to its database "postgres".
 # Parameters: encoding and locale (UTF8, C), conf (text for postgresql.conf),
-# start (1).
+# start (1), install_path (of another installation than PG_CONFIG's).
 sub new_node
 {
 	my ($name, %params) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name);
+	my $node = PostgreSQL::Test::Cluster->new($name,
+		$params{install_path} ? (install_path => $params{install_path}) : ());
 
 	$node->init(
 		allows_streaming => 'logical',
