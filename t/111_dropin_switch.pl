@@ -57,7 +57,8 @@ for (my $round = 0; $left > 0; $round++)
 		? 'ALTER ROLE consumer RESET dynamic_library_path'
 		: "ALTER ROLE consumer SET dynamic_library_path = '" . dropin_path() . q{'});
 	my $count = int($connections * $transactions / $rounds) + 1;
-	foreach (1 .. $count < $left ? $count : $left)
+	$count = $left if $count > $left;
+	foreach (1 .. $count)
 	{
 		push @messages, $client->read_until(sub { $last = $_[0]; $_[0]{data} =~ /^C/ });
 		$left--;
