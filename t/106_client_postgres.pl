@@ -8,6 +8,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use ClientTest;
+use DropinServer;
 use PgoutputExt;
 use Test::More;
 
@@ -47,6 +48,18 @@ foreach my $event (qw(insert update delete insert:public.plain *:public.whole))
 	ok((grep { /event: '\Q$event\E/ || /command: '\Q$event\E'/ } @{ $delivered{dropin} }), "there is $event");
 }
 ok((grep { /long: undefined/ } @{ $delivered{dropin} }), 'an unchanged TOAST value is undefined');
+
+# What is not known to it, a Message, ends it: so no metadata for postgres.js.
+SKIP:
+{
+	skip 'this library has no pgoutput_ext.options', 2 unless knows_options_setting($dbh);
+	$dbh->do(q{ALTER ROLE dropin SET pgoutput_ext.options = 'relation_metadata on'});
+	my $client = start_client($node, \@program, user => 'dropin', publications => 'pub,via');
+	ok(wait_for_line($client, 'READY'), 'metadata: it subscribes');
+	$dbh->do(q{INSERT INTO plain (a) VALUES (100)});
+	eval { $client->{run}->finish };
+	like($client->{err}, qr/TypeError/, 'metadata: the first frame is its end');
+}
 
 $dbh->disconnect;
 $node->stop;

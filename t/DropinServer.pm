@@ -15,7 +15,7 @@ use Test::More;
 
 our @EXPORT = qw(
   copy_installation put_link take_link_away dropin_path
-  decoded_in_sql start_walsender decoded_by_walsender process_libraries
+  decoded_in_sql start_walsender decoded_by_walsender process_libraries knows_options_setting
 );
 
 sub dropin_path { return '$libdir/pgoutput_ext:$libdir' }
@@ -82,6 +82,14 @@ sub decoded_in_sql
 	return 'pgoutput_ext' unless $read->{error};
 	return 'pgoutput' if $read->{error}{message_primary} eq 'unrecognized pgoutput option: unchanged_toast';
 	return "$read->{error}{sqlstate} $read->{error}{message_primary}";
+}
+
+# Whether the library has the setting pgoutput_ext.options.
+sub knows_options_setting
+{
+	my ($dbh) = @_;
+	$dbh->do(q{LOAD 'pgoutput_ext'});
+	return $dbh->selectrow_array(q{SELECT count(*) FROM pg_settings WHERE name = 'pgoutput_ext.options'});
 }
 
 # The plugins that a process has loaded, as one text.
