@@ -3,7 +3,7 @@
  * json_build.c
  *	  Builds jsonb objects out of parts of messages.
  *
- * Called by reader_row.c and decode.c.  Everything is allocated in
+ * Called by message_json.c and decode.c.  Everything is allocated in
  * CurrentMemoryContext, which the caller resets after each message, and
  * strings point into the message.
  *
