@@ -17,7 +17,8 @@ use PgoutputMessage;
 use ReplicationClient;
 
 # Parameters: option_sets (compared for each program), walsender (read through
-# the replication protocol, not the SQL functions).
+# the replication protocol, not the SQL functions), small (programs of a few steps),
+# discard_caches (what reads a slot has debug_discard_caches = 1).
 sub new
 {
 	my ($class, %params) = @_;
@@ -94,6 +95,7 @@ sub run_seed
 	my $program = Differential::Program->new(
 		seed => $seed,
 		major => server_major(),
+		small => $self->{small},
 		control => $self->{control},
 		sessions => $self->{sessions},
 		directory => $self->{node}->data_dir,
@@ -172,7 +174,7 @@ sub compare_set
 		$self->{reader} = connect_db($self->{node});
 	}
 	my $dbh = $self->{reader};
-	set_reader($dbh, $set);
+	$self->set_reader($dbh, $set);
 	my ($difference, $expected) = compare_slots(
 		$dbh, $pair, options => $set->{options}, ours_first => $random->chance(50), %how);
 	$self->{comparisons}++;
@@ -203,12 +205,14 @@ sub compare_set
 
 sub set_reader
 {
-	my ($dbh, $set) = @_;
+	my ($self, $dbh, $set) = @_;
 
 	# Output functions of composite types lock the type: one that a prepared
 	# transaction has changed stays locked.
-	$dbh->do(q{SET statement_timeout = '120s'; SET lock_timeout = '300ms'});
+	my $timeout = $self->{discard_caches} ? '1h' : '120s';
+	$dbh->do("SET statement_timeout = '$timeout'; SET lock_timeout = '300ms'");
 	$dbh->do('SELECT set_config(?, ?, false)', undef, @$_) foreach @{ $set->{settings} };
+	$dbh->do('SET debug_discard_caches = 1') if $self->{discard_caches};
 	return;
 }
 
@@ -224,7 +228,7 @@ sub depends_on_backend
 	foreach my $slot (@$pair{qw(oracle ours)})
 	{
 		my $dbh = connect_db($self->{node});
-		set_reader($dbh, $set);
+		$self->set_reader($dbh, $set);
 		push @read, [ map { PgoutputExt::read_slot($dbh, $slot, options => $set->{options}) } 1 .. 2 ];
 		$dbh->disconnect;
 	}
@@ -261,7 +265,7 @@ sub compare_walsenders
 sub stream
 {
 	my ($self, $slot, $set) = @_;
-	my %settings = (lock_timeout => '300ms', map { $_->[0] => $_->[1] } @{ $set->{settings} });
+	my %settings = (lock_timeout => '300ms', $self->{discard_caches} ? (debug_discard_caches => 1) : (), map { $_->[0] => $_->[1] } @{ $set->{settings} });
 	my $client = ReplicationClient->new($self->{node}, %settings);
 	my ($high, $low) = map { hex } split '/', $self->{end};
 	my $end = ($high << 32) + $low;

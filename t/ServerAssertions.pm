@@ -87,6 +87,12 @@ sub explain
 	return;
 }
 
+# How often which was explained, in a line; empty when none was.
+sub summary
+{
+	return join ', ', map { "$explained{$_} times $_" } sort keys %explained;
+}
+
 END
 {
 	Test::More::diag("assertions that pgoutput fails as well: $explained{$_} times $_") foreach sort keys %explained;

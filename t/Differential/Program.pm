@@ -14,7 +14,8 @@ use Differential::Random;
 use Differential::Values;
 
 # Parameters: seed, major, control (connection), sessions, directory (for
-# COPY), has_except (the server's publications know EXCEPT and ALL SEQUENCES).
+# COPY), has_except (the server's publications know EXCEPT and ALL SEQUENCES),
+# small (few steps and no bulk, for servers that are slow on purpose).
 sub new
 {
 	my ($class, %params) = @_;
@@ -35,6 +36,7 @@ sub new
 	$self->{bulky} = $random->chance(40) ? 35 : 0;
 	$self->{column_lists} = $random->pick(0, 0, 10, 40);
 	$self->{steps} = $random->between(15, 80);
+	($self->{bulky}, $self->{steps}) = (0, $self->{steps} % 21 + 10) if $self->{small};
 	# programs with bulk have two large transactions at least
 	$self->{scheduled} = { map { $random->below($self->{steps}) => 'large' } 1 .. 2 } if $self->{bulky};
 	$self->{step} = 0;
