@@ -22,10 +22,10 @@ package OptionStream;
 use strict;
 use warnings;
 
-sub read
+sub new
 {
-	my ($class, @data) = @_;
-	my $self = bless {
+	my ($class) = @_;
+	return bless {
 		transactions => [],
 		messages => [],
 		relations => {},       # announced to everyone
@@ -34,6 +34,12 @@ sub read
 		streamed => {},        # by xid: { items, relations }
 		prepared => {},        # by gid
 	}, $class;
+}
+
+sub read
+{
+	my ($class, @data) = @_;
+	my $self = $class->new;
 
 	$self->_message(\$_) foreach @data;
 	die "the stream ends inside a transaction\n" if $self->{open} || $self->{in_stream};
@@ -66,17 +72,19 @@ sub _char { return _take($_[0], 'a', 1) }
 
 # ---- messages ---------------------------------------------------------------
 
+# Methods, by name: a class on top of this one has some of its own.
+my %actions = (
+	B => '_begin', C => '_commit', O => '_origin', R => '_relation', Y => '_type',
+	I => '_row', U => '_row', D => '_row', T => '_truncate', M => '_logical_message',
+	S => '_stream_start', E => '_stream_stop', c => '_stream_commit', A => '_stream_abort',
+	b => '_begin_prepare', P => '_prepare', K => '_commit_prepared',
+	r => '_rollback_prepared', p => '_stream_prepare');
+
 sub _message
 {
 	my ($self, $data) = @_;
 	my $rest = $$data;
 	my $type = _char(\$rest);
-	my %actions = (
-		B => \&_begin, C => \&_commit, O => \&_origin, R => \&_relation, Y => \&_type,
-		I => \&_row, U => \&_row, D => \&_row, T => \&_truncate, M => \&_logical_message,
-		S => \&_stream_start, E => \&_stream_stop, c => \&_stream_commit, A => \&_stream_abort,
-		b => \&_begin_prepare, P => \&_prepare, K => \&_commit_prepared,
-		r => \&_rollback_prepared, p => \&_stream_prepare);
 	my $action = $actions{$type} or die "unknown message $type\n";
 
 	push @{ $self->{messages} }, $type;

@@ -70,13 +70,22 @@ sub query
 	die "no answer in time to: $sql\n";
 }
 
-# Starts to stream from a slot, with the plugin's options.
+# Starts to stream from a slot, with the plugin's options, from where it is.
 sub start
 {
 	my ($self, $slot, %options) = @_;
-	my $list = join ', ', map { "\"$_\" '$options{$_}'" } sort keys %options;
 
-	$self->_send('Q', "START_REPLICATION SLOT \"$slot\" LOGICAL 0/0 ($list)\0");
+	return $self->start_at(0, $slot, %options);
+}
+
+# The same, but not with what was committed before a position (an integer).
+sub start_at
+{
+	my ($self, $lsn, $slot, %options) = @_;
+	my $list = join ', ', map { "\"$_\" '$options{$_}'" } sort keys %options;
+	my $position = sprintf '%X/%X', $lsn >> 32, $lsn & 0xffffffff;
+
+	$self->_send('Q', "START_REPLICATION SLOT \"$slot\" LOGICAL $position ($list)\0");
 	my $message = $self->next_message(60) or die "no answer in time\n";
 	die "server: $message->{error}\n" if $message->{type} eq 'E';
 	die "unexpected message $message->{type}\n" if $message->{type} ne 'W';
