@@ -571,6 +571,7 @@ sub main
 		printf $out "seed %d, %d s: %s\n", $seed, time - $started, $run->round_text;
 		next unless @problems;
 		$failed++;
+		splice @problems, 30, -10, '...' if @problems > 50;
 		print $out map { "  PROBLEM: $_\n" } @problems;
 		print $out "  again: scripts/crash --seed $seed --kills $run->{kills} --round $run->{kills}\n";
 		last if $failed >= 3;

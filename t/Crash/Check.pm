@@ -60,8 +60,7 @@ sub event_text
 {
 	my ($event) = @_;
 	return 'nothing' unless $event;
-	return join ' ', $event->{kind}, map { defined $event->{$_} ? "$_ $event->{$_}" : () } qw(xid gid changes),
-	  $event->{end} ? 'end ' . lsn_text($event->{end}) : ();
+	return join ' ', $event->{key}, map { defined $event->{$_} ? "$_ $event->{$_}" : () } qw(xid gid changes);
 }
 
 # ---- records ----------------------------------------------------------------
@@ -402,7 +401,7 @@ sub _compare_connection
 	$from = $connection->{confirmed} if $connection->{confirmed} > $from;
 	$self->_problem("$name starts behind " . event_text($last) . ', but ' . lsn_text($from) . ' was confirmed')
 	  if $last && _is_behind($last, $from);
-	$self->_problem("$name starts with " . event_text($first) . ', but at ' . lsn_text($connection->{start}) . ' it was to start')
+	$self->_problem("$name starts with " . event_text($first) . ', but was to start at ' . lsn_text($connection->{start}))
 	  if $connection->{start} && !_is_behind($first, $connection->{start});
 	return;
 }
