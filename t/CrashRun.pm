@@ -2,7 +2,7 @@
 # pgoutput_ext; at random moments the client, its walsender, another backend or the
 # postmaster is killed, or the server shut down at once. What the client wrote down
 # must then be complete, mean the same wherever it came twice, give the source's
-# tables, and be what a slot of pgoutput gives. Used by t/090_crash.pl and
+# tables, and be what a slot of pgoutput gives. Used by t/095_crash.pl and
 # scripts/crash; docs/TESTING.md describes it.
 #
 # A run has rounds. Each has a seed, which chooses the options of the slot, what is
@@ -36,13 +36,14 @@ my $patience = 180;
 my @kinds = qw(client walsender backend postmaster immediate);
 my $writers = 3;
 
-# Parameters: seed (1), kills (25, in a round), report (a function for progress),
-# broken (see Crash::Client), until (a time: no more kills then), and, to set what
+# Parameters: seed (1), kills (25, in a round),
+# least (0: so many commits come, also if the kills leave no time for them), broken (see
+# Crash::Client), until (a time: no more kills then), and, to set what
 # the seed would choose, streaming (off, on, parallel) and two_phase (0, 1).
 sub new
 {
 	my ($class, %params) = @_;
-	my $self = bless { seed => 1, kills => 25, totals => {}, children => {}, owner => $$, %params }, $class;
+	my $self = bless { seed => 1, kills => 25, least => 0, totals => {}, children => {}, owner => $$, %params }, $class;
 
 	$self->{node} = new_node(
 		'crash', conf => q{
@@ -161,6 +162,7 @@ sub _end_round
 	my $directory = $self->{round}{directory};
 	my $dbh = $self->{dbh};
 
+	$self->_wait_until('the writers', sub { (my @told = $self->_told) >= $self->{least} });
 	open my $stop, '>', "$directory/stop" or die "cannot write: $!\n";
 	$self->_wait_for_child("writer $_") foreach 1 .. $writers;
 	foreach my $gid (@{ $dbh->selectcol_arrayref('SELECT gid FROM pg_prepared_xacts ORDER BY gid') })
@@ -254,13 +256,20 @@ sub _same_row
 	return !grep { ($row->{$_} // "\0") ne ($rebuilt->{$_} // "\0") } keys %$row;
 }
 
-# Each transaction whose commit a writer was told of was received.
+# The ids of the transactions whose commit a writer was told of.
+sub _told
+{
+	my ($self) = @_;
+	return map { split /\n/, PostgreSQL::Test::Utils::slurp_file($_) } glob "$self->{round}{directory}/told.*";
+}
+
+# All of them were received.
 sub _compare_ledger
 {
 	my ($self, $ours) = @_;
-	my ($directory, $source) = @{ $self->{round} }{qw(directory source)};
+	my $source = $self->{round}{source};
 	my ($oid) = grep { $source->{$_}{name} eq 'ledger' } keys %$source;
-	my @told = map { split /\n/, PostgreSQL::Test::Utils::slurp_file($_) } glob "$directory/told.*";
+	my @told = $self->_told;
 	my @lost = grep { !$ours->{tables}{$oid}{$_} } @told;
 
 	$self->{round}{told} = @told;

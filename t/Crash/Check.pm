@@ -111,16 +111,34 @@ sub _relation
 	return;
 }
 
+# A row is taken apart only when it is applied: most of what comes again need not be.
 sub _row
 {
-	my ($self, $in, $type, @rest) = @_;
-	my $raw = $$in;
-	my $relation = $self->_announced(unpack 'N', $raw);
-	$self->OptionStream::_row($in, $type, @rest);
-	my $item = $self->_current->{items}[-1];
-	$item->{oid} = $relation->{oid};
-	$item->{digest} = md5("$type$raw$relation->{raw}");
+	my ($self, $in, $type, $xid) = @_;
+	my $relation = $self->_announced(unpack 'N', $$in);
+	push @{ $self->_current->{items} },
+	  {
+		type => $type,
+		xid => $xid,
+		oid => $relation->{oid},
+		relation => $relation,
+		raw => $$in,
+		digest => md5("$type$$in$relation->{raw}") };
+	$$in = '';
 	return;
+}
+
+# The row's change as OptionStream has it.
+sub _parse_row
+{
+	my ($self, $item) = @_;
+	local $self->{open} = { items => [] };
+	local $self->{in_stream};
+	local $self->{relations} = { $item->{oid} => $item->{relation} };
+	my $raw = $item->{raw};
+	$self->OptionStream::_row(\$raw, $item->{type});
+	die "message $item->{type} is too long\n" if $raw ne '';
+	return $self->{open}{items}[0];
 }
 
 sub _truncate
@@ -297,15 +315,19 @@ sub _compare_receptions
 sub _apply
 {
 	my ($self, $item) = @_;
-	my $error = eval { $self->_apply_item($item) };
-	$error = $@ if $@;
-	$self->_problem("$error: " . OptionStream::item_line($item)) if $error;
+	my $row = $item;
+	my $error = eval {
+		$row = $self->_parse_row($item) if $item->{raw};
+		$self->_apply_item($item->{oid}, $row);
+	};
+	chomp($error = $@) if $@;
+	$self->_problem("$error: " . ($item == $row && $item->{raw} ? unpack 'H*', $item->{raw} : OptionStream::item_line($row))) if $error;
 	return;
 }
 
 sub _apply_item
 {
-	my ($self, $item) = @_;
+	my ($self, $oid, $item) = @_;
 	my $type = $item->{type};
 
 	return if $type eq 'M';
@@ -314,7 +336,7 @@ sub _apply_item
 		$self->{tables}{$_} = {} foreach @{ $item->{oids} };
 		return;
 	}
-	my $table = $self->{tables}{ $item->{oid} } ||= {};
+	my $table = $self->{tables}{$oid} ||= {};
 	my ($old, $new, $row) = (@$item{qw(old new)}, {});
 	if ($type ne 'I')
 	{
