@@ -96,8 +96,8 @@ sub _choose
 	my ($self) = @_;
 	my $major = server_major();
 	my @streaming = ('off', 'on', $major >= 16 ? ('parallel', 'parallel') : 'on');
-	my $streaming = $streaming[ rand @streaming ];
-	my $two_phase = $major >= 15 && rand() < 0.7 ? 1 : 0;
+	my $streaming = $streaming[ $self->{seed} % @streaming ];
+	my $two_phase = $major >= 15 && ($self->{seed} / @streaming) % 3 ? 1 : 0;
 
 	$streaming = $self->{streaming} if defined $self->{streaming};
 	$two_phase = $self->{two_phase} if defined $self->{two_phase};
