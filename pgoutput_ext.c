@@ -20,7 +20,6 @@
 #include "replication/output_plugin.h"
 #include "replication/slot.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "compat.h"
@@ -136,37 +135,6 @@ begin_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 		tell_begin(ctx, txn);
 }
 
-/*
- * Acts on an UPDATE or DELETE that carries no key that the client could use,
- * by option missing_identity.
- */
-static void
-check_identity(PluginState *state, RelationPlan *plan, Relation relation,
-			   Relation target, const char *command)
-{
-	bool		error = state->options.missing_identity == MISSING_IDENTITY_ERROR;
-
-	if (identity_is_usable(plan, relation, target))
-		return;
-	if (!error && plan->identity_warned)
-		return;
-	plan->identity_warned = true;
-	ereport(error ? ERROR : WARNING,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("%s on relation \"%s.%s\" carries no key",
-					command,
-					get_namespace_name(RelationGetNamespace(target)),
-					RelationGetRelationName(target)),
-			 relation == target ?
-			 errdetail("There is no replica identity, or it was not logged as the client needs it, or it is not sent.") :
-			 errdetail("It comes from partition \"%s.%s\", which has no replica identity, or another one than the relation, or it is not sent.",
-					   get_namespace_name(RelationGetNamespace(relation)),
-					   RelationGetRelationName(relation)),
-			 relation == target ?
-			 errhint("Add a primary key, or set REPLICA IDENTITY with ALTER TABLE.") :
-			 errhint("Give the partition the replica identity of the relation, with ALTER TABLE.")));
-}
-
 /* Kind of old tuple that a relation's changes carry: whole row or key. */
 static char
 old_tuple_kind(Relation target)
@@ -248,9 +216,9 @@ send_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 		return;
 	if (state->options.missing_identity != MISSING_IDENTITY_SKIP &&
 		action != REORDER_BUFFER_CHANGE_INSERT)
-		check_identity(state, plan, relation, target,
-					   action == REORDER_BUFFER_CHANGE_UPDATE ?
-					   "UPDATE" : "DELETE");
+		identity_require(state, plan, relation, target,
+						 action == REORDER_BUFFER_CHANGE_UPDATE ?
+						 "UPDATE" : "DELETE");
 
 	if (!relation_is_told(state, change->txn, plan))
 	{
@@ -306,7 +274,7 @@ change_is_published(PluginState *state, RelationPlan *plan, Relation relation,
 			if (state->options.missing_identity != MISSING_IDENTITY_SKIP)
 			{
 				target = plan_open_target(plan, relation);
-				check_identity(state, plan, relation, target, "DELETE");
+				identity_require(state, plan, relation, target, "DELETE");
 				if (target != relation)
 					RelationClose(target);
 			}
@@ -412,20 +380,6 @@ prefix_is_wanted(const PluginOptions *options, const char *prefix)
 }
 
 /*
- * The replication origin of a transactional Message: the transaction's.  While
- * that is streamed, it may be known from changes only.
- */
-static ReplOriginId
-message_origin_of(PluginState *state, ReorderBufferTXN *txn)
-{
-	ReplOriginId origin = rbtxn_get_toptxn(txn)->origin_id;
-
-	if (origin == InvalidReplOriginId && state->in_streaming)
-		origin = transaction_of(txn)->origin;
-	return origin;
-}
-
-/*
  * Message.  One that is not transactional has no transaction to begin.
  */
 static void
@@ -441,7 +395,7 @@ message_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn,
 		return;
 	if (transactional)
 	{
-		if (!origin_is_wanted(state, txn, message_origin_of(state, txn)))
+		if (!origin_is_wanted(state, txn, transaction_message_origin(state, txn)))
 			return;
 		tell_begin(ctx, txn);
 	}

@@ -83,6 +83,38 @@ identity_is_usable(RelationPlan *plan, Relation relation, Relation target)
 }
 
 /*
+ * identity_require
+ *		Acts on an UPDATE or DELETE that carries no key that the client could
+ *		use, by option missing_identity: an error, or one warning for each plan.
+ */
+void
+identity_require(PluginState *state, RelationPlan *plan, Relation relation,
+				 Relation target, const char *command)
+{
+	bool		error = state->options.missing_identity == MISSING_IDENTITY_ERROR;
+
+	if (identity_is_usable(plan, relation, target))
+		return;
+	if (!error && plan->identity_warned)
+		return;
+	plan->identity_warned = true;
+	ereport(error ? ERROR : WARNING,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("%s on relation \"%s.%s\" carries no key",
+					command,
+					get_namespace_name(RelationGetNamespace(target)),
+					RelationGetRelationName(target)),
+			 relation == target ?
+			 errdetail("There is no replica identity, or it was not logged as the client needs it, or it is not sent.") :
+			 errdetail("It comes from partition \"%s.%s\", which has no replica identity, or another one than the relation, or it is not sent.",
+					   get_namespace_name(RelationGetNamespace(relation)),
+					   RelationGetRelationName(relation)),
+			 relation == target ?
+			 errhint("Add a primary key, or set REPLICA IDENTITY with ALTER TABLE.") :
+			 errhint("Give the partition the replica identity of the relation, with ALTER TABLE.")));
+}
+
+/*
  * identity_key_columns
  *		The columns of the relation that make the target's key; NULL if it has
  *		none.

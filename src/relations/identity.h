@@ -12,6 +12,9 @@
 
 extern bool identity_is_usable(RelationPlan *plan, Relation relation,
 							   Relation target);
+extern void identity_require(PluginState *state, RelationPlan *plan,
+							 Relation relation, Relation target,
+							 const char *command);
 extern Bitmapset *identity_key_columns(PluginState *state, RelationPlan *plan,
 									   Relation relation, Relation target);
 

@@ -134,3 +134,19 @@ origin_is_wanted(PluginState *state, ReorderBufferTXN *txn,
 		note_origin(state, transaction, origin);
 	return !transaction->origin_excluded;
 }
+
+/*
+ * transaction_message_origin
+ *		The replication origin of a transactional Message: the transaction's.
+ *
+ * While that is streamed, it may be known from changes only.
+ */
+ReplOriginId
+transaction_message_origin(PluginState *state, ReorderBufferTXN *txn)
+{
+	ReplOriginId origin = rbtxn_get_toptxn(txn)->origin_id;
+
+	if (origin == InvalidReplOriginId && state->in_streaming)
+		origin = transaction_of(txn)->origin;
+	return origin;
+}

@@ -41,5 +41,7 @@ extern TransactionState *transaction_start(LogicalDecodingContext *ctx,
 extern void transaction_end(PluginState *state, ReorderBufferTXN *txn);
 extern bool origin_is_wanted(PluginState *state, ReorderBufferTXN *txn,
 							 ReplOriginId origin);
+extern ReplOriginId transaction_message_origin(PluginState *state,
+											   ReorderBufferTXN *txn);
 
 #endif							/* PGOUTPUT_EXT_TRANSACTION_H */
