@@ -66,6 +66,10 @@ $dbh->do('ALTER ROLE plain IN DATABASE postgres RESET dynamic_library_path');
 $dbh->do('ALTER ROLE ours IN DATABASE other RESET dynamic_library_path');
 $dbh->do('ALTER DATABASE other RESET dynamic_library_path');
 
+# Who has it, by the query of docs/OPERATIONS.md.
+my ($query) = PostgreSQL::Test::Utils::slurp_file("$FindBin::RealBin/../docs/OPERATIONS.md") =~ /^(SELECT coalesce\(datname.*?;)$/ms;
+is_deeply($dbh->selectall_arrayref($query), [ [ '(all)', 'ours', "dynamic_library_path=$path" ] ], 'OPERATIONS.md: who has it');
+
 # For the whole server; a walsender that runs stays with the library it has.
 my $running = start_walsender($node, 'two', user => 'plain');
 is(process_libraries($running->pid), 'pgoutput', 'running: begun with the server\'s');
