@@ -375,6 +375,7 @@ RETURNS SETOF record
 LANGUAGE sql STABLE COST 10000 ROWS 10
 SET search_path = pg_catalog, pg_temp
 SET enable_nestloop = off
+SET jit = off
 AS $tables$
 WITH RECURSIVE server AS MATERIALIZED (
 	-- a text that stands for a table's name until it is known how many there are

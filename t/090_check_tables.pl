@@ -106,7 +106,7 @@ check_case($dbh, 'a partition without a key',
 	server => [ 'DELETE FROM c.t_2' => '55000', '00000', 'DELETE FROM c.t_1' => '00000', '00000' ], fill => [ [], [] ]);
 foreach my $via (0, 1)
 {
-	my $count = 500;
+	my $count = $via ? 500 : 20;
 	check_case($dbh, "$count partitions without a key" . ($via ? ', through the root' : ''),
 		number => 40, severity => 'error', object => 'table c.t',
 		setup => [
@@ -137,8 +137,8 @@ if ($major >= 15)
 		remedy => 'ALTER PUBLICATION "P" DROP TABLE c.t; ALTER PUBLICATION "P" ADD TABLE c.t (b, "Key") WHERE (("Key" > 1))',
 		server => \@column,
 		truth => sub {
-			is($dbh->selectrow_array(q{SELECT array_agg(attnames::text || rowfilter) FROM pg_publication_tables WHERE pubname = 'P'}),
-				$_[0] eq 'before' ? '{"{b}(\"Key\" > 1)"}' : '{"{b,Key}(\"Key\" > 1)"}', "the filter stays ($_[0])");
+			is($dbh->selectrow_array(q{SELECT attnames::text || rowfilter FROM pg_publication_tables WHERE pubname = 'P'}),
+				$_[0] eq 'before' ? '{b}("Key" > 1)' : '{b,Key}("Key" > 1)', "the filter stays ($_[0])");
 		});
 	check_case($dbh, 'a list with INCLUDE and without the key',
 		number => 41, severity => 'error', object => 'table c.t',
@@ -266,7 +266,7 @@ else
 		finding => 'has generated columns in its replica identity that publication p does not publish (g), so that clients cannot find rows by it',
 		remedy => 'ALTER TABLE c.t REPLICA IDENTITY FULL', server => [ 'UPDATE c.t SET a = 2' => '00000', '00000' ],
 		truth => sub {
-			like(sent('p', 'INSERT INTO c.t VALUES (1)', 'DELETE FROM c.t'), $_[0] eq 'before' ? qr/\("a"\)\n.*DELETE K:\(null\)/s : qr/\(\*"a"\)\n.*DELETE O:\('1'\)/s, "the stream ($_[0])");
+			like(sent('p', 'INSERT INTO c.t VALUES (1)', 'DELETE FROM c.t'), $_[0] eq 'before' ? qr/\("a"\)\n.*DELETE K:\(n\)/s : qr/\(\*"a"\)\n.*DELETE O:\('1'\)/s, "the stream ($_[0])");
 		});
 	check_none('FULL with a generated column', \@with_full, 'UPDATE c.t SET a = 2');
 	check_case($dbh, 'a generated column', number => 49, severity => 'note', object => 'table c.t',
@@ -294,14 +294,14 @@ check_case($dbh, 'a partition with another key', number => 45, severity => 'warn
 	setup => [ @parted, @indexed, "$publication $via" ],
 	finding => 'has a replica identity other than the one announced, that of c.t', remedy => 'ALTER TABLE c.t_1 REPLICA IDENTITY DEFAULT',
 	truth => sub {
-		like(sent('p', 'INSERT INTO c.t VALUES (1, 7)', 'DELETE FROM c.t'), $_[0] eq 'before' ? qr/\(\*"a"; "b"\)\n.*DELETE K:\(null, '7'\)/s : qr/\(\*"a"; "b"\)\n.*DELETE K:\('1', null\)/s, "the stream ($_[0])");
+		like(sent('p', 'INSERT INTO c.t VALUES (1, 7)', 'DELETE FROM c.t'), $_[0] eq 'before' ? qr/\(\*"a"; "b"\)\n.*DELETE K:\(n, '7'\)/s : qr/\(\*"a"; "b"\)\n.*DELETE K:\('1', n\)/s, "the stream ($_[0])");
 	});
 check_case($dbh, 'partitions with a key, the root with FULL', number => 45, severity => 'warning', object => 'table c.t',
 	setup => [ @parted, 'ALTER TABLE c.t REPLICA IDENTITY FULL', "$publication $via" ],
 	finding => 'has 5 partitions with a replica identity other than the one announced, that of c.t: c.t_1, c.t_2, c.t_3, ...',
 	remedy => 'for each of them: ALTER TABLE ... REPLICA IDENTITY FULL', each => [ map { "c.t_$_" } 1 .. 5 ],
 	truth => sub {
-		like(sent('p', 'INSERT INTO c.t VALUES (1, 7)', 'DELETE FROM c.t'), $_[0] eq 'before' ? qr/\(\*"a"; \*"b"\)\n.*DELETE K:\('1', null\)/s : qr/\(\*"a"; \*"b"\)\n.*DELETE O:\('1', '7'\)/s, "the stream ($_[0])");
+		like(sent('p', 'INSERT INTO c.t VALUES (1, 7)', 'DELETE FROM c.t'), $_[0] eq 'before' ? qr/\(\*"a"; \*"b"\)\n.*DELETE O:\('1', n\)/s : qr/\(\*"a"; \*"b"\)\n.*DELETE O:\('1', '7'\)/s, "the stream ($_[0])");
 	});
 check_case($dbh, 'a root without a key to announce', number => 45, severity => 'warning', object => 'table c.t',
 	setup => [ 'CREATE TABLE c.t (a int, b int) PARTITION BY LIST (a)', 'CREATE TABLE c.t_1 PARTITION OF c.t FOR VALUES IN (1)', @indexed, "$publication $via" ],
@@ -378,12 +378,12 @@ check_case($dbh, 'a child in another schema', number => 48, severity => 'warning
 # ---- unchanged values --------------------------------------------------------------------
 
 check_case($dbh, 'a toasted value', number => 51, severity => 'note', object => 'table c.t',
-	setup => [ 'CREATE TABLE c.t (a int PRIMARY KEY, b text STORAGE EXTERNAL, "C" bytea, d numeric)' =~ s/ STORAGE EXTERNAL//r, 'ALTER TABLE c.t ALTER b SET STORAGE EXTERNAL', 'ALTER TABLE c.t ALTER d SET STORAGE PLAIN', $publication ],
+	setup => [ 'CREATE TABLE c.t (a int PRIMARY KEY, b text, "C" bytea, d numeric)', 'ALTER TABLE c.t ALTER b SET STORAGE EXTERNAL', 'ALTER TABLE c.t ALTER d SET STORAGE PLAIN', $publication ],
 	finding => 'has columns whose unchanged value an UPDATE may leave out: "C", b',
 	remedy => 'keep the value the client has, or ALTER TABLE c.t REPLICA IDENTITY FULL and use the option unchanged_toast', fill => [ undef, [] ],
 	truth => sub {
 		$dbh->do(q{INSERT INTO c.t VALUES (1, repeat('x', 5000))});
-		like(sent('p', 'UPDATE c.t SET d = 2'), $_[0] eq 'before' ? qr/^UPDATE N:\('1', unchanged,/m : qr/^UPDATE O:\('1', 'x{5000}'/m, "the stream ($_[0])");
+		like(sent('p', 'UPDATE c.t SET d = 2'), $_[0] eq 'before' ? qr/^UPDATE N:\('1', u,/m : qr/^UPDATE O:\('1', 'x+\.\.\.\[5000 bytes\]'/m, "the stream ($_[0])");
 		$dbh->do('DELETE FROM c.t');
 	});
 check_case($dbh, 'toasted values of partitions', number => 51, severity => 'note', object => 'table c.t',
