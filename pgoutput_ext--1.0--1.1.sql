@@ -38,8 +38,9 @@ WITH server AS MATERIALIZED (
 		   -- in seconds, from 18 on
 		   make_interval(secs => nullif((SELECT setting FROM pg_settings
 										 WHERE name = 'idle_replication_slot_timeout'), '0')::int) AS idle_timeout,
-		   current_setting('synchronized_standby_slots', true) AS standby_slots,
-		   current_setting('output_plugin_libraries', true) AS libraries
+		   (SELECT setting FROM pg_settings WHERE name = 'synchronized_standby_slots') AS standby_slots,
+		   -- not everyone may see it
+		   (SELECT setting FROM pg_settings WHERE name = 'output_plugin_libraries') AS libraries
 ), slot AS MATERIALIZED (
 	SELECT s.slot_name, s.slot_type, s.plugin, s.database, s.temporary, s.active, s.active_pid,
 		   s.wal_status, s.confirmed_flush_lsn, s.two_phase,

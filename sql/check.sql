@@ -1,4 +1,5 @@
--- pgoutput_ext_check: every finding that one database can show
+-- pgoutput_ext_check: what one database can show on every version, in every
+-- encoding. Each finding's own case, with its remedy, is in t/09*_check_*.pl.
 
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS pgoutput_ext;
@@ -17,7 +18,6 @@ CREATE TABLE whole (a int, b text);
 ALTER TABLE whole REPLICA IDENTITY FULL;
 CREATE TABLE toasted (id text PRIMARY KEY, t text, j jsonb, i int, "Odd" bytea, n numeric);
 ALTER TABLE toasted ALTER j SET STORAGE PLAIN;
-CREATE TABLE generated (id int PRIMARY KEY, g int GENERATED ALWAYS AS (id * 2) STORED);
 CREATE TABLE parted (a int, b int, PRIMARY KEY (a)) PARTITION BY LIST (a);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
 CREATE TABLE parted_2 PARTITION OF parted FOR VALUES IN (2) PARTITION BY LIST (a);
@@ -31,7 +31,7 @@ ALTER TABLE keyless_1 ALTER a SET NOT NULL;
 ALTER TABLE keyless_1 REPLICA IDENTITY USING INDEX keyless_1_a;
 
 CREATE PUBLICATION check_good FOR TABLE good, whole;
-CREATE PUBLICATION check_tables FOR TABLE good, no_key, deferred, nothing, by_index, whole, toasted, generated;
+CREATE PUBLICATION check_tables FOR TABLE good, no_key, deferred, nothing, by_index, whole, toasted;
 CREATE PUBLICATION check_inserts FOR TABLE no_key, toasted WITH (publish = 'insert, truncate');
 CREATE PUBLICATION check_leaves FOR TABLE parted_1;
 CREATE PUBLICATION check_root FOR TABLE parted, keyless WITH (publish_via_partition_root);
@@ -48,15 +48,15 @@ SELECT count(pg_create_logical_replication_slot('check', 'pgoutput_ext'));
 SELECT count(pg_create_logical_replication_slot('check_other', 'test_decoding'));
 SELECT count(pg_create_physical_replication_slot('check_physical'));
 
-SELECT * FROM pgoutput_ext_check('check', '{check_good}') WHERE object LIKE 'slot%';
-SELECT * FROM pgoutput_ext_check('check', '{}') WHERE object LIKE 'slot%';
+SELECT * FROM pgoutput_ext_check('check', '{check_good}') WHERE object LIKE 'slot%' AND finding NOT LIKE 'has two_phase%';
+SELECT * FROM pgoutput_ext_check('check', '{}') WHERE object LIKE 'slot%' AND finding NOT LIKE 'has two_phase%';
 SELECT * FROM found('{check_tables}');
 SELECT * FROM found('{check_inserts}');
 SELECT * FROM found('{check_leaves}');
 SELECT * FROM found('{check_root}');
 SELECT * FROM found('{check_empty,check_nosuch,"Check odd"}');
-SELECT * FROM pgoutput_ext_check('check_other', '{check_good}') WHERE object LIKE 'slot%';
-SELECT * FROM pgoutput_ext_check('check_physical', '{check_good}') WHERE object LIKE 'slot%';
+SELECT * FROM pgoutput_ext_check('check_other', '{check_good}') WHERE object LIKE 'slot%' AND finding NOT LIKE 'has two_phase%';
+SELECT * FROM pgoutput_ext_check('check_physical', '{check_good}') WHERE object LIKE 'slot%' AND finding NOT LIKE 'has two_phase%';
 SELECT * FROM pgoutput_ext_check('check_nosuch', '{check_good}');
 
 -- what is said of the key is what the server says
@@ -89,9 +89,14 @@ CREATE VIEW pg_publication AS SELECT 1 AS oid;
 CREATE FUNCTION quote_ident(text) RETURNS text LANGUAGE sql AS $$ SELECT 'shadow' $$;
 SET search_path = "check", pg_catalog, public;
 SET ROLE regress_check_other;
-SELECT * FROM pgoutput_ext_check('check', '{check_good}') WHERE object LIKE 'slot%';
+SELECT * FROM pgoutput_ext_check('check', '{check_good}') WHERE object LIKE 'slot%' AND finding NOT LIKE 'has two_phase%';
 RESET ROLE;
 SET search_path = "check", public;
+
+-- wherever the extension is
+ALTER EXTENSION pgoutput_ext SET SCHEMA "check";
+SELECT count(*) > 0 AS found FROM "check".pgoutput_ext_check('check', '{check_good}');
+ALTER EXTENSION pgoutput_ext SET SCHEMA public;
 
 DROP ROLE regress_check, regress_check_other;
 SELECT count(pg_drop_replication_slot(name)) FROM unnest('{check,check_other,check_physical}'::name[]) name;
