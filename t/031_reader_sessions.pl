@@ -107,7 +107,7 @@ sub found
 {
 	my ($slot, $object) = @_;
 	return [ map { "$_->[0]: $_->[1]" } @{ $dbh->selectall_arrayref(
-			'SELECT severity, finding FROM pgoutput_ext_check(?) WHERE object = ?', undef, $slot, $object) } ];
+			q{SELECT severity, finding FROM pgoutput_ext_check(?) WHERE object = ? AND finding NOT LIKE 'has two_phase%'}, undef, $slot, $object) } ];
 }
 
 $dbh->do('CREATE EXTENSION pgoutput_ext');
