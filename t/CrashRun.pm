@@ -25,14 +25,16 @@ BEGIN
 
 use Crash::Check;
 use Crash::Client;
+use Crash::Processes;
 use Crash::Writer;
 use Getopt::Long ();
 use PgoutputExt;
-use POSIX ();
+use ReplicationClient;
+use ServerAssertions;
 use Time::HiRes qw(sleep time);
 
-# Longest wait for anything, generous for a loaded machine.
-my $patience = 180;
+our @ISA = ('Crash::Processes');
+
 my @kinds = qw(client walsender backend postmaster immediate);
 my $writers = 3;
 
@@ -82,8 +84,10 @@ sub run_round
 		$self->{round}{kill_seconds} = time - $started;
 		push @problems, $self->_end_round;
 		1;
-	} or push @problems, "round of seed $self->{seed}: $@";
+	} or push @problems, $@;
 	$self->_end_children;
+	@problems = $self->_explain(@problems);
+	$self->{round}{problems} = \@problems;
 	$self->_add_totals;
 	$self->{seed}++;
 	return @problems;
@@ -119,6 +123,7 @@ sub _begin_round
 
 	srand $self->{seed};
 	$self->_choose;
+	$self->{round}{log} = -s $self->{node}->logfile;
 	$self->{round}{directory} = $directory;
 	$self->_drop_slots;
 	Crash::Writer::create_schema($self->{dbh});
@@ -153,6 +158,54 @@ sub _drop_slots
 		return !$dbh->selectrow_array('SELECT count(*) FROM pg_replication_slots');
 	});
 	return;
+}
+
+# A server built with assertions may fail one of its own, and ends all sessions then.
+# A round that met one is explained when pgoutput fails the same from the same place
+# with the same options.
+sub _explain
+{
+	my ($self, @problems) = @_;
+	my %failed = map { $_ => 1 } $self->_failed_assertions;
+	return @problems unless %failed;
+
+	my $same = eval { $self->_reconnect; $self->_pgoutput_assertion } // '';
+	if ($failed{$same} && keys %failed == 1)
+	{
+		$self->{round}{explained} = $same;
+		ServerAssertions::explain($same);
+		return;
+	}
+	return (map({ "failed assertion: $_; pgoutput: " . ($same || 'none') } sort keys %failed), @problems);
+}
+
+# Those that the server's log has of this round.
+sub _failed_assertions
+{
+	my ($self) = @_;
+	my $log = substr PostgreSQL::Test::Utils::slurp_file($self->{node}->logfile), $self->{round}{log} // 0;
+	return grep { defined } map { ServerAssertions::failed($self->{node}, $_) } $log =~ /^TRAP: .*PID: (\d+)/mg;
+}
+
+# What a slot of pgoutput at the place of ours fails, read to its end.
+sub _pgoutput_assertion
+{
+	my ($self) = @_;
+	$self->_wait_until('the slot to be free', sub {
+		$self->{dbh}->selectrow_array(q{SELECT 1 FROM pg_replication_slots WHERE slot_name = 'crash' AND NOT active});
+	});
+	$self->{dbh}->do(q{SELECT pg_copy_logical_replication_slot('crash', 'crash_again', false, 'pgoutput')});
+	my ($high, $low) = map { hex } split '/', $self->{dbh}->selectrow_array('SELECT pg_current_wal_flush_lsn()');
+	my $client = ReplicationClient->new($self->{node});
+	$client->start('crash_again', @{ $self->{round}{options} });
+	while (my $message = $client->next_message(60))
+	{
+		last if $message->{type} eq 'E' || $message->{type} eq 'd' && $message->{kind} eq 'k' && $message->{end} >= ($high << 32) + $low;
+	}
+	my $closed = $client->{closed};
+	$client->close;
+	$self->_reconnect if $closed;
+	return ServerAssertions::failed($self->{node}, $client->pid);
 }
 
 # Lets everything come to its end, reads the slot of pgoutput and compares.
@@ -337,18 +390,18 @@ sub _kill_postmaster
 	my $node = $self->{node};
 	my $pid_file = $node->data_dir . '/postmaster.pid';
 	my ($postmaster) = split /\n/, PostgreSQL::Test::Utils::slurp_file($pid_file);
-	my @left = ($postmaster, _children_of($postmaster));
+	my @left = ($postmaster, Crash::Processes::children_of($postmaster));
 	my $killed = time;
 
 	$node->kill9;
 	$self->_wait_until(
 		'the orphans to end',
 		sub {
-			@left = grep { _state($_) } @left;
+			@left = grep { Crash::Processes::state_of($_) } @left;
 			kill KILL => @left if time > $killed + 10;
 			# Whoever is their parent now may be slow to see that they are gone; to
 			# a new postmaster the old one is there until then.
-			return time > $killed + 3 && !grep { _state($_) ne 'Z' } @left if @left;
+			return time > $killed + 3 && !grep { Crash::Processes::state_of($_) ne 'Z' } @left if @left;
 			return 1;
 		});
 	unlink $pid_file if @left;
@@ -376,31 +429,6 @@ sub _reconnect
 	return;
 }
 
-# ---- processes --------------------------------------------------------------
-
-# The parent's number stands behind the name, which may hold anything.
-sub _children_of
-{
-	my ($parent) = @_;
-	my @children;
-	foreach my $path (glob '/proc/[0-9]*/stat')
-	{
-		open my $file, '<', $path or next;
-		my $text = do { local $/; <$file> } // '';
-		push @children, $path =~ /(\d+)/ if $text =~ /\) \S (\d+) [^)]*\z/ && $1 == $parent;
-	}
-	return @children;
-}
-
-# A process's state: Z of one that has ended, empty once nobody knows it.
-sub _state
-{
-	my ($pid) = @_;
-	open my $file, '<', "/proc/$pid/stat" or return '';
-	my $text = do { local $/; <$file> } // '';
-	return $text =~ /\) (\S) [^)]*\z/ ? $1 : '';
-}
-
 sub _start_client
 {
 	my ($self, $slot) = @_;
@@ -415,66 +443,10 @@ sub _start_client
 				options => $round->{options},
 				journal => "$round->{directory}/$slot",
 				errors => "$round->{directory}/errors",
-				seed => $self->{seed} * 1000 + ++$self->{clients},
+				seed => $self->{seed} * 1000 + $self->{clients},
 				broken => $slot eq 'crash' ? $self->{broken} : '')->run;
 		});
 	return;
-}
-
-# A child runs the function and ends at once: the server is not its own.
-sub _fork
-{
-	my ($self, $name, $function) = @_;
-	$self->{clients}++;
-	my $pid = fork // die "cannot fork: $!\n";
-
-	if (!$pid)
-	{
-		my $ended = eval { $function->(); 1 };
-		print STDERR "$name: $@" unless $ended;
-		POSIX::_exit($ended ? 0 : 1);
-	}
-	$self->{children}{$name} = $pid;
-	return;
-}
-
-sub _kill_child
-{
-	my ($self, $name) = @_;
-	my $pid = delete $self->{children}{$name} or return;
-	kill KILL => $pid;
-	waitpid $pid, 0;
-	return;
-}
-
-sub _wait_for_child
-{
-	my ($self, $name) = @_;
-	my $pid = delete $self->{children}{$name};
-	$self->_wait_until("$name to end", sub { waitpid($pid, POSIX::WNOHANG()) != 0 });
-	die "$name ended with $?\n" if $?;
-	return;
-}
-
-sub _end_children
-{
-	my ($self) = @_;
-	$self->_kill_child($_) foreach keys %{ $self->{children} };
-	return;
-}
-
-sub _wait_until
-{
-	my ($self, $what, $function) = @_;
-	my $until = time + $patience;
-
-	for (;;)
-	{
-		my $result = $function->();
-		return $result if $result;
-		die "waited too long for $what\n" if time > $until;
-		sleep 0.03;
-	}
 }
 
 sub stop
@@ -500,7 +472,7 @@ sub _add_totals
 	my ($self) = @_;
 	my ($totals, $round) = @$self{qw(totals round)};
 	my $ours = $round->{ours};
-	my %add = (%{ $round->{kills} }, rounds => 1, problems => scalar @{ $round->{problems} });
+	my %add = (%{ $round->{kills} }, rounds => 1, problems => scalar @{ $round->{problems} }, explained => $round->{explained} ? 1 : 0);
 
 	$round->{kill_count} += $_ foreach values %{ $round->{kills} };
 	$add{kills} = $round->{kill_count} // 0;
@@ -541,6 +513,7 @@ sub totals_text
 	  sprintf('%d commits told to writers', $n->('told')),
 	  sprintf('missing %d', $n->('missing')),
 	  sprintf('problems %d', $n->('problems')),
+	  $n->('explained') ? sprintf('rounds that met an assertion of pgoutput %d', $n->('explained')) : (),
 	  'messages ' . join ' ', map { "$_=" . $n->("type $_") } PgoutputMessage::all_types();
 }
 
