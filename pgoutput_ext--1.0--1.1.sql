@@ -2,6 +2,21 @@
 
 \echo Use "ALTER EXTENSION pgoutput_ext UPDATE TO '1.1'" to load this file. \quit
 
+/* ---- what decodes ------------------------------------------------------------ */
+
+CREATE FUNCTION pgoutput_ext_version()
+RETURNS text
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME';
+
+COMMENT ON FUNCTION pgoutput_ext_version() IS
+'version of the library pgoutput_ext that this server loads';
+
+/* ---- the reader --------------------------------------------------------------- */
+
+-- names in its result are quoted by the setting quote_all_identifiers
+ALTER FUNCTION pgoutput_ext_decode_stream(bytea[], boolean) STABLE;
+
 /* ---- pgoutput_ext_check ------------------------------------------------------ */
 
 /*
