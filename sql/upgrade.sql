@@ -33,7 +33,7 @@ SELECT * FROM updated EXCEPT SELECT * FROM object;
 SELECT count(*) = (SELECT count(*) FROM updated) AS same_number, bool_and(comment IS NOT NULL) AS all_have_comments FROM object;
 
 -- The library's own version, and what 1.1 says of a function of 1.0.
-SELECT pgoutput_ext_version();
+SELECT public.pgoutput_ext_version();
 SELECT provolatile FROM pg_proc WHERE proname = 'pgoutput_ext_decode_stream';
 DROP EXTENSION pgoutput_ext;
 DROP SCHEMA upgrade CASCADE;
