@@ -67,7 +67,7 @@ $dbh->do('ALTER ROLE ours IN DATABASE other RESET dynamic_library_path');
 $dbh->do('ALTER DATABASE other RESET dynamic_library_path');
 
 # Who has it, by the query of docs/OPERATIONS.md.
-my ($query) = PostgreSQL::Test::Utils::slurp_file("$FindBin::RealBin/../docs/OPERATIONS.md") =~ /^(SELECT coalesce\(datname.*?;)$/ms;
+my ($query) = PgoutputExt::read_text("$FindBin::RealBin/../docs/OPERATIONS.md") =~ /^(SELECT coalesce\(datname.*?;)$/ms;
 is_deeply($dbh->selectall_arrayref($query), [ [ '(all)', 'ours', "dynamic_library_path=$path" ] ], 'OPERATIONS.md: who has it');
 
 # For the whole server; a walsender that runs stays with the library it has.
@@ -178,7 +178,7 @@ $without->disconnect;
 # server checks before it calls anything.
 my $major = server_major();
 chomp(my $pkglibdir = `pg_config --pkglibdir`);
-my $library = PostgreSQL::Test::Utils::slurp_file("$pkglibdir/pgoutput_ext.so");
+my $library = PgoutputExt::read_text("$pkglibdir/pgoutput_ext.so");
 my $magic = pack 'l3', $major * 100, 100, 32;
 is(scalar(my @found = $library =~ /\Q$magic\E/g), 1, 'another major: the library says its version once');
 $library =~ s/\Q$magic\E/pack 'l3', ($major - 1) * 100, 100, 32/e;

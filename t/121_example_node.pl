@@ -22,7 +22,7 @@ my $url = sprintf 'postgresql://%s@%s:%d/postgres', $user, $node->host =~ s{([^A
 example_keeps_copy($node,
 	[ 'node', "$FindBin::RealBin/../examples/copy_table.mjs", $url, $copy, 'account' ],
 	sub {
-		my $stored = JSON::PP::decode_json(PostgreSQL::Test::Utils::slurp_file($copy));
+		my $stored = JSON::PP::decode_json(PgoutputExt::read_text($copy));
 		return [ map { my $row = $_->[1]; join '|', map { $row->{$_} // '(null)' } qw(a b n long) } @{ $stored->{rows} } ];
 	});
 $node->{dbh}->disconnect;

@@ -183,7 +183,7 @@ sub _explain
 sub _failed_assertions
 {
 	my ($self) = @_;
-	my $log = substr PostgreSQL::Test::Utils::slurp_file($self->{node}->logfile), $self->{round}{log} // 0;
+	my $log = substr PgoutputExt::read_text($self->{node}->logfile), $self->{round}{log} // 0;
 	return grep { defined } map { ServerAssertions::failed($self->{node}, $_) } $log =~ /^TRAP: .*PID: (\d+)/mg;
 }
 
@@ -313,7 +313,7 @@ sub _same_row
 sub _told
 {
 	my ($self) = @_;
-	return map { split /\n/, PostgreSQL::Test::Utils::slurp_file($_) } glob "$self->{round}{directory}/told.*";
+	return map { split /\n/, PgoutputExt::read_text($_) } glob "$self->{round}{directory}/told.*";
 }
 
 # All of them were received.
@@ -389,7 +389,7 @@ sub _kill_postmaster
 	my ($self) = @_;
 	my $node = $self->{node};
 	my $pid_file = $node->data_dir . '/postmaster.pid';
-	my ($postmaster) = split /\n/, PostgreSQL::Test::Utils::slurp_file($pid_file);
+	my ($postmaster) = split /\n/, PgoutputExt::read_text($pid_file);
 	my @left = ($postmaster, Crash::Processes::children_of($postmaster));
 	my $killed = time;
 

@@ -84,7 +84,7 @@ END
 		my $status = $?;
 		foreach my $log (glob "$PostgreSQL::Test::Utils::log_path/regress_log_*")
 		{
-			my @lines = split /\n/, PostgreSQL::Test::Utils::slurp_file($log);
+			my @lines = split /\n/, PgoutputExt::read_text($log);
 			splice @lines, 0, -15 if @lines > 15;
 			Test::More::diag("end of $log:\n", map { "$_\n" } @lines);
 		}
@@ -118,6 +118,17 @@ sub max_protocol
 sub plugin_name
 {
 	return $ENV{PGOUTPUT_EXT_PLUGIN} || 'pgoutput_ext';
+}
+
+# A file's text. The modules of 14 have no such function under the name of later ones.
+sub read_text
+{
+	my ($file) = @_;
+	open my $in, '<:raw', $file or die "$file: $!\n";
+	local $/;
+	my $text = <$in>;
+	close $in;
+	return $text // '';
 }
 
 # Ends a test file that needs the module of test/ where that is not installed:

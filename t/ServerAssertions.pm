@@ -49,7 +49,7 @@ sub session_settings
 sub failed
 {
 	my ($node, $pid) = @_;
-	my $log = PostgreSQL::Test::Utils::slurp_file($node->logfile);
+	my $log = PgoutputExt::read_text($node->logfile);
 	# 14 and 15 write TRAP: FailedAssertion("condition", ...), others TRAP: failed Assert("condition"), ...
 	return unless $log =~ /^TRAP: [^\n]*?\("([^\n]*)"\)?, File: "([^"]+)", Line: \d+, PID: \Q$pid\E\)?$/m;
 	my ($condition, $file) = ($1, $2);
