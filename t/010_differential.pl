@@ -49,7 +49,8 @@ foreach my $type (PgoutputMessage::all_types(server_major()))
 		$differential->{reader}, $pair,
 		options => [@options],
 		options_ours => [ @options, messages => 'true' ]);
-	like($difference, qr/^message 1 of 0 /, 'streams that differ are told apart');
+	# 14 sends the empty transaction around it
+	like($difference, server_major() < 15 ? qr/^message 2 of 2 / : qr/^message 1 of 0 /, 'streams that differ are told apart');
 }
 
 $differential->stop;

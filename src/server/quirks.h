@@ -75,6 +75,8 @@ quirk_columns_beside_root(Bitmapset *root_columns)
  * (rel_sync_cache_relation_cb() and rel_sync_cache_publication_cb(); t/022):
  * SERVER_ASKS_AGAIN_WITH_RELATION and SERVER_FORGETS_WITH_PUBLICATIONS in
  * compat.h.
+ * What is not followed: it maps the columns of a partition to those of its root
+ * only when it announces both, and without that takes the one for the other.
  *
  * What a stream was told that ends in Stream Prepare counts as told in the minor
  * releases of November 2026 and in 19, and did not before

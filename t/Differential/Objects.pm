@@ -110,7 +110,11 @@ sub partition_tree
 	foreach my $part ([ 'a', '(MINVALUE) TO (10)' ], [ 'b', '(10) TO (20)' ])
 	{
 		my ($name, $bound) = ("$leaf_schema.${base}_$part->[0]", "FOR VALUES FROM $part->[1]");
-		push @sql, $random->chance(40) ? $own->($name, $bound) : "CREATE TABLE $name PARTITION OF $root $bound";
+		# pgoutput of 14 reads a partition that was announced by itself, and is then
+		# published as its root, by the columns of the root: with another order it reads
+		# what is not there.
+		my $apart = $random->chance(40) && $program->{major} >= 15;
+		push @sql, $apart ? $own->($name, $bound) : "CREATE TABLE $name PARTITION OF $root $bound";
 	}
 	if ($random->chance(50))
 	{
