@@ -28,9 +28,22 @@ my $run = CrashRun->new(
 	least => 40,
 	streaming => $major >= 16 ? 'parallel' : 'on',
 	two_phase => $major >= 15 ? 1 : 0);
-my @problems = $run->run_round;
+my @problems;
+
+# A server with assertions may fail one of its own: then another round.
+foreach (1 .. 5)
+{
+	$seed = $run->{seed};
+	@problems = $run->run_round;
+	last unless $run->{round}{explained};
+	diag $run->round_text;
+}
+if ($run->{round}{explained})
+{
+	plan skip_all => "five rounds met an assertion that pgoutput fails as well: $run->{round}{explained}";
+}
 is("@problems[0 .. ($#problems > 20 ? 20 : $#problems)]", '', "seed $seed: nothing is missing, different or out of order after the kills");
-is($run->{totals}{kills}, $kills, 'all kills took place');
+is($run->{round}{totals}{kills}, $kills, 'all kills took place');
 diag $run->round_text;
 
 BAIL_OUT('there is nothing to check the checks with') unless $run->{round}{reference};

@@ -75,13 +75,11 @@ sub run_round
 	$self->{round} = { kills => {}, problems => \@problems };
 	eval {
 		$self->_begin_round;
-		my $started = time;
 		foreach (1 .. $self->{kills})
 		{
 			last if $self->{until} && time > $self->{until};
 			$self->_kill_something;
 		}
-		$self->{round}{kill_seconds} = time - $started;
 		push @problems, $self->_end_round;
 		1;
 	} or push @problems, $@;
@@ -521,8 +519,10 @@ sub round_text
 {
 	my ($self) = @_;
 	my %options = @{ $self->{round}{options} };
-	return sprintf 'streaming %s, two_phase %s, kills in %d s: %s', $options{streaming} // 'off', $options{two_phase} // 'off',
-	  $self->{round}{kill_seconds} // 0, totals_text($self->{round}{totals});
+	my $explained = $self->{round}{explained};
+	return sprintf 'streaming %s, two_phase %s%s: %s', $options{streaming} // 'off', $options{two_phase} // 'off',
+	  defined $explained ? " (ended by an assertion that pgoutput fails as well, $explained)" : '',
+	  totals_text($self->{round}{totals});
 }
 
 # ---- scripts/crash ----------------------------------------------------------
