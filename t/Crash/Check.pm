@@ -254,7 +254,8 @@ sub _event
 	$self->{streamed_events}++ if delete $event{streamed};
 
 	# Of a prepared transaction that is rolled back in the end, a reader that comes
-	# after the rollback gets as much as the server decodes until it notices.
+	# after the rollback gets a part. The server leaves out what is left of the
+	# transaction, or of one of its subtransactions, where it notices.
 	my $reception = { header => $header, $event{kind} eq 'prepare' ? (changes => $digests) : (digest => md5($digests)) };
 	my $known = $self->{events}{ $event{key} };
 	if (!$known)
@@ -292,14 +293,29 @@ sub _same
 	elsif ($self->{rolled_back}{ $event->{gid} })
 	{
 		my ($short, $long) = sort { length $a <=> length $b } $one->{changes}, $other->{changes};
-		$same &&= index($long, $short) == 0;
+		$same &&= _is_part($short, $long);
+		$self->{parts}++ if $short ne $long;
+		$self->{gaps}++ if index($long, $short) != 0;
 	}
 	else
 	{
 		$same &&= $one->{changes} eq $other->{changes};
 	}
-	$self->_problem(event_text($event) . " $text") unless $same;
+	my $end = !defined $event->{gid} ? '' : $self->{rolled_back}{ $event->{gid} } ? ' (rolled back)' : ' (not rolled back)';
+	$self->_problem(event_text($event) . "$end $text") unless $same;
 	return $same;
+}
+
+# Are these digests among those, in the same order?
+sub _is_part
+{
+	my ($short, $long) = @_;
+	my @left = unpack '(a16)*', $short;
+	foreach my $digest (unpack '(a16)*', $long)
+	{
+		shift @left if @left && $left[0] eq $digest;
+	}
+	return !@left;
 }
 
 sub _compare_receptions
