@@ -348,8 +348,10 @@ truncate_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelations,
 	{
 		RelationPlan *plan = plan_of_relation(state, relations[i]);
 
+		/* one that was detached is still announced as its root on 14 */
 		if (plan == NULL || !plan->truncates ||
-			plan->announced_as != plan->relid)
+			(plan->announced_as != plan->relid &&
+			 relations[i]->rd_rel->relispartition))
 			continue;
 		relids[nrelids++] = plan->relid;
 		tell_begin(ctx, txn);

@@ -144,6 +144,14 @@ foreach my $via ('true', 'false')
 	$dbh->do($_) foreach @drop, 'DROP TABLE other', 'DROP PUBLICATION pat';
 }
 
+# On 14 a detached partition is published as its root still, but TRUNCATE goes by what
+# it is: the client is told of both, and that the former partition is empty.
+$results = run_case($dbh, 'TRUNCATE of a detached partition, via root', 'pdt',
+	[ @tree, 'CREATE PUBLICATION pdt FOR TABLE root WITH (publish_via_partition_root = true)' ],
+	[ q{INSERT INTO root VALUES (10, 1, 'in')}, 'ALTER TABLE root DETACH PARTITION leaf_b', 'TRUNCATE leaf_b' ]);
+is(scalar(() = changes_text($results->{text}) =~ /^TRUNCATE/mg), $major >= 15 ? 0 : 1, 'truncated by its own name on 14');
+$dbh->do($_) foreach 'DROP TABLE leaf_b', @drop, 'DROP PUBLICATION pdt';
+
 # ---- TRUNCATE ------------------------------------------------------------------
 
 foreach my $via ('true', 'false')

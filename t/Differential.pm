@@ -8,6 +8,8 @@ package Differential;
 use strict;
 use warnings;
 
+use Time::HiRes ();
+
 use Differential::Objects;
 use Differential::Options;
 use Differential::Program;
@@ -65,7 +67,14 @@ sub set_control
 sub reconnect
 {
 	my ($self) = @_;
-	foreach my $dbh ($self->{control}, $self->{reader}, map { $_->{dbh} } @{ $self->{sessions} })
+	# The server ends them a moment after the one that failed.
+	my @others = ($self->{control}, map { $_->{dbh} } @{ $self->{sessions} });
+	my $until = time + 60;
+	foreach my $dbh (@others)
+	{
+		Time::HiRes::sleep(0.05) while $dbh->ping && time < $until;
+	}
+	foreach my $dbh (@others, $self->{reader})
 	{
 		ServerAssertions::restore_session($dbh) unless $dbh->ping;
 	}
