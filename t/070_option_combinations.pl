@@ -84,8 +84,9 @@ sub draw_mode
 	my ($publications) = @_;
 	my $parallel = server_major() >= 16 && rand() < 0.3;
 	my @streaming = rand() < 0.5 ? (streaming => $parallel ? 'parallel' : 'on') : ();
-	my @two_phase = rand() < 0.5 ? (two_phase => 'on') : ();
-	my $proto = @streaming && $parallel ? 4 : @two_phase ? 3 : @streaming ? 2 : 1 + int rand 3;
+	my @two_phase = rand() < 0.5 && server_major() >= 15 ? (two_phase => 'on') : ();
+	my $highest = server_major() >= 15 ? 3 : 2;
+	my $proto = @streaming && $parallel ? 4 : @two_phase ? 3 : @streaming ? 2 : 1 + int rand $highest;
 	return (
 		proto_version => $proto,
 		publication_names => $publications,
@@ -205,11 +206,14 @@ foreach my $seed ($first .. $first + $programs - 1)
 		1;
 	};
 	next if $done;
+	$failed = 1;
 	fail("program of seed $seed");
 	diag $@;
 	last;
 }
 ok(!$failed, "$programs programs with $option_sets option sets each mean what they have to");
+# 14 sends prepared transactions when they are committed, as others
+delete $compared{prepared} if server_major() < 15;
 cmp_ok($compared{$_}, '>', 0, "some: $_") foreach sort keys %compared;
 diag join ', ', map { "$_ $compared{$_}" } sort keys %compared;
 
