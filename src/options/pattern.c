@@ -29,37 +29,38 @@ typedef struct NameToken
 	bool		star;			/* a "*" ends it, which "name" leaves out */
 } NameToken;
 
-static const char *
-skip_space(const char *s)
+/* Moves over white space. */
+const char *
+list_skip_space(const char *s)
 {
 	while (scanner_isspace(*s))
 		s++;
 	return s;
 }
 
-/* Reads a quoted name; "*s" points behind its opening quote. */
-static bool
-read_quoted(const char **s, NameToken *token)
+/*
+ * list_read_quoted
+ *		Reads what stands in double quotes, in which two of them are one, into
+ *		"*string"; "*s" points at the opening quote, and then behind the closing
+ *		one.  False if there is none.
+ */
+bool
+list_read_quoted(const char **s, char **string)
 {
-	const char *p = *s;
+	const char *p = *s + 1;
 	char	   *to;
 
-	to = token->name = palloc(strlen(p) + 1);
-	for (;;)
+	to = *string = palloc(strlen(p) + 1);
+	for (;; p++)
 	{
 		if (*p == '\0')
 			return false;
-		if (*p == '"')
-		{
-			if (p[1] != '"')
-				break;
-			p++;
-		}
-		*to++ = *p++;
+		if (*p == '"' && *++p != '"')
+			break;
+		*to++ = *p;
 	}
 	*to = '\0';
-	token->quoted = true;
-	*s = p + 1;
+	*s = p;
 	return true;
 }
 
@@ -86,8 +87,8 @@ read_name(const char **s, const char *stop, NameToken *token)
 	}
 	if (*p == '"')
 	{
-		p++;
-		if (!read_quoted(&p, token))
+		token->quoted = true;
+		if (!list_read_quoted(&p, &token->name))
 			return false;
 	}
 	else
@@ -114,12 +115,12 @@ read_name(const char **s, const char *stop, NameToken *token)
 static bool
 next_element(const char **s, bool *more)
 {
-	const char *p = skip_space(*s);
+	const char *p = list_skip_space(*s);
 
 	*more = *p == ',';
 	if (*p != '\0' && !*more)
 		return false;
-	*s = *more ? skip_space(p + 1) : p;
+	*s = *more ? list_skip_space(p + 1) : p;
 	return true;
 }
 
@@ -132,7 +133,7 @@ next_element(const char **s, bool *more)
 bool
 pattern_parse_names(const char *list, List **names)
 {
-	const char *s = skip_space(list);
+	const char *s = list_skip_space(list);
 	bool		more = *s != '\0';
 
 	*names = NIL;
@@ -158,7 +159,7 @@ pattern_parse_names(const char *list, List **names)
 bool
 pattern_parse_prefixes(const char *list, List **prefixes)
 {
-	const char *s = skip_space(list);
+	const char *s = list_skip_space(list);
 	bool		more = *s != '\0';
 
 	*prefixes = NIL;
@@ -191,7 +192,7 @@ pattern_parse_prefixes(const char *list, List **prefixes)
 bool
 pattern_parse(const char *list, int nparts, List **patterns)
 {
-	const char *s = skip_space(list);
+	const char *s = list_skip_space(list);
 	bool		more = *s != '\0';
 
 	*patterns = NIL;
@@ -205,10 +206,10 @@ pattern_parse(const char *list, int nparts, List **patterns)
 
 			if (i > 0)
 			{
-				s = skip_space(s);
+				s = list_skip_space(s);
 				if (*s != '.')
 					return false;
-				s = skip_space(s + 1);
+				s = list_skip_space(s + 1);
 			}
 			if (!read_name(&s, ".", &token))
 				return false;

@@ -39,6 +39,9 @@ typedef struct PrefixPattern
 	bool		open;
 } PrefixPattern;
 
+extern const char *list_skip_space(const char *s);
+extern bool list_read_quoted(const char **s, char **string);
+
 extern bool pattern_parse_names(const char *list, List **names);
 extern bool pattern_parse_prefixes(const char *list, List **prefixes);
 extern bool pattern_parse(const char *list, int nparts, List **patterns);

@@ -18,6 +18,7 @@
 #include "utils/guc.h"
 
 #include "compat.h"
+#include "options/pattern.h"
 #include "options/setting.h"
 
 static char *setting_value = NULL;
@@ -50,14 +51,6 @@ report_syntax(const char *at)
 			 errhint("List pairs of an option's name and value, separated by commas, such as: unchanged_toast fill, exclude_tables \"s.t, *.u\".")));
 }
 
-static const char *
-skip_space(const char *s)
-{
-	while (scanner_isspace(*s))
-		s++;
-	return s;
-}
-
 /* Reads a word, up to white space, a comma or a quote. */
 static char *
 read_word(const char **s)
@@ -73,25 +66,16 @@ read_word(const char **s)
 	return pnstrdup(start, p - start);
 }
 
-/* Reads a value in double quotes, in which two of them are one. */
 static char *
-read_quoted(const char **s)
+read_value(const char **s)
 {
-	const char *p = *s + 1;
-	char	   *result = palloc(strlen(p) + 1);
-	char	   *to = result;
+	char	   *value;
 
-	for (;; p++)
-	{
-		if (*p == '\0')
-			report_syntax(*s);
-		if (*p == '"' && *++p != '"')
-			break;
-		*to++ = *p;
-	}
-	*to = '\0';
-	*s = p;
-	return result;
+	if (**s != '"')
+		return read_word(s);
+	if (!list_read_quoted(s, &value))
+		report_syntax(*s);
+	return value;
 }
 
 /*
@@ -105,7 +89,7 @@ read_quoted(const char **s)
 List *
 setting_options(void)
 {
-	const char *s = skip_space(setting_value ? setting_value : "");
+	const char *s = list_skip_space(setting_value ? setting_value : "");
 	List	   *options = NIL;
 
 	while (*s)
@@ -113,15 +97,15 @@ setting_options(void)
 		char	   *name = read_word(&s);
 		char	   *value;
 
-		s = skip_space(s);
-		value = *s == '"' ? read_quoted(&s) : read_word(&s);
+		s = list_skip_space(s);
+		value = read_value(&s);
 		options = lappend(options,
 						  makeDefElem(downcase_identifier(name, strlen(name), false, false),
 									  (Node *) makeString(value), -1));
-		s = skip_space(s);
+		s = list_skip_space(s);
 		if (*s == ',')
 		{
-			s = skip_space(s + 1);
+			s = list_skip_space(s + 1);
 			if (*s == '\0')
 				report_syntax(s);
 		}
