@@ -524,6 +524,7 @@ sub main
 		%set);
 	my ($enough, $failed) = (0, 0);
 	local $SIG{INT} = sub { $enough = 1 };    # ends after this round
+	local $SIG{TERM} = sub { $run->_end_children; exit 143 };    # no die, which a round would catch
 
 	until ($enough || ($run->{totals}{kills} // 0) >= $option{kills} || $run->{until} && time > $run->{until})
 	{

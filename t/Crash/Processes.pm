@@ -44,6 +44,7 @@ sub _fork
 
 	if (!$pid)
 	{
+		@SIG{qw(INT TERM)} = ('IGNORE', 'DEFAULT');
 		my $ended = eval { $function->(); 1 };
 		print STDERR "$name: $@" unless $ended;
 		POSIX::_exit($ended ? 0 : 1);
