@@ -15,7 +15,7 @@ use PgoutputMessage;
 use Test::More;
 
 my $first = $ENV{PGOUTPUT_EXT_SEED} // 1;
-my $programs = $ENV{PGOUTPUT_EXT_PROGRAMS} // 100;
+my $programs = $ENV{PGOUTPUT_EXT_PROGRAMS} // $ENV{PGOUTPUT_EXT_GENERATED} // 100;    # the latter is the matrix's
 my $differential = Differential->new;
 my $failed = 0;
 
