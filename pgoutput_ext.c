@@ -5,8 +5,8 @@
  *	  transaction's life.
  *
  * The plugin speaks the logical replication protocol like the server's own
- * pgoutput, byte for byte.  Each callback here asks what is published (plan.c,
- * transaction.c) and has it encoded (message.c, tuple.c).
+ * pgoutput, byte for byte.  Each callback here asks what is published (plan.c),
+ * has the client told of it (told.c) and the change encoded (message.c, tuple.c).
  *
  * The server calls back in a short-lived memory context.  All that stays
  * hangs on ctx->output_plugin_private, in the decoding context; what a change
@@ -23,15 +23,15 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
-#include "relations/identity.h"
-#include "relations/invalidation.h"
 #include "metadata/metadata.h"
 #include "options/option_checks.h"
 #include "options/options.h"
 #include "options/pattern.h"
 #include "options/setting.h"
-#include "relations/plan.h"
 #include "plugin.h"
+#include "relations/identity.h"
+#include "relations/invalidation.h"
+#include "relations/plan.h"
 #include "relations/publication.h"
 #include "relations/row_filter.h"
 #include "stream/message.h"
@@ -314,7 +314,7 @@ change_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relation,
 	if (plan && (plan->inserts || plan->updates || plan->deletes) &&
 		change_is_published(state, plan, relation, change))
 	{
-		/* not opened for others: that can scan catalogs, see publication.c */
+		/* not opened for others: that can scan catalogs, see quirks.h */
 		Relation	target = plan_open_target(plan, relation);
 
 		send_change(ctx, txn, relation, plan, target, change);
