@@ -77,6 +77,13 @@ PG_FUNCTION_INFO_V1(name)
 #define SERVER_ASKS_AGAIN_WITH_RELATION false
 #endif
 
+/* 15: interval_out writes any number of hours; 14 refuses what no int holds. */
+#if PG_VERSION_NUM >= 150000
+#define INTERVAL_MAX_TIME PG_INT64_MAX
+#else
+#define INTERVAL_MAX_TIME (PG_INT32_MAX * USECS_PER_HOUR)
+#endif
+
 /* 15: names of settings can be reserved, not only those that exist. */
 #if PG_VERSION_NUM < 150000
 #define MarkGUCPrefixReserved(prefix) EmitWarningsOnPlaceholders(prefix)

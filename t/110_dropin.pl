@@ -33,6 +33,21 @@ $_->do('INSERT INTO t VALUES (1)') foreach $dbh, $other;
 
 my %slot = (postgres => 'one', other => 'elsewhere');
 
+# The messages of what was read, without the empty transactions that 14 sends for
+# each ALTER ROLE.
+sub changes
+{
+	my ($result) = @_;
+	my @messages;
+
+	foreach my $row (@{ $result->{rows} })
+	{
+		if ($row->[2] =~ /^C/ && @messages && $messages[-1][2] =~ /^B/) { pop @messages }
+		else { push @messages, $row }
+	}
+	return \@messages;
+}
+
 # Test: what the role has in the database, in SQL and on a replication connection.
 sub has
 {
@@ -80,8 +95,8 @@ $node->poll_query_until('postgres', "SELECT setting = '$path' FROM pg_settings W
 has('plain', 'postgres', 'pgoutput_ext', 'by server');
 has('plain', 'other', 'pgoutput_ext', 'by server');
 $dbh->do('INSERT INTO t VALUES (2)');
-is(join('', map { substr $_->{data}, 0, 1 } map { $running->read_until(sub { $_[0]{data} =~ /^C/ }) } 1, 2),
-	'BRICBIC', 'running: it goes on');
+my @kinds = map { substr $_->{data}, 0, 1 } $running->read_until(sub { $_[0]{data} =~ /^I/ }), $running->read_until(sub { $_[0]{data} =~ /^I/ });
+is(join('', @kinds) =~ s/BC//gr, 'BRICBI', 'running: it goes on');
 is(process_libraries($running->pid), 'pgoutput', 'running: with the library it has');
 $running->stop;
 $running->close;
@@ -169,7 +184,7 @@ mkdir $installation->{directory};
 has('ours', 'postgres', 'pgoutput', 'an empty directory');
 rmdir $installation->{directory};
 my $without = connect_db($node, user => 'ours');
-is_deeply(read_slot($without, 'one', @options)->{rows}, $before->{rows}, 'no directory: the same messages, in silence');
+is_deeply(changes(read_slot($without, 'one', @options)), changes($before), 'no directory: the same messages, in silence');
 is(read_slot($without, 'one', options => [ standard_options('pub', unchanged_toast => 'fill') ])->{error}{message_primary},
 	'unrecognized pgoutput option: unchanged_toast', 'no directory: an option of ours is an error');
 $without->disconnect;

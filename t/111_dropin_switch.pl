@@ -23,6 +23,22 @@ $dbh->do('CREATE ROLE consumer LOGIN REPLICATION');
 $dbh->do(q{SELECT pg_create_logical_replication_slot('s', 'pgoutput')});
 $dbh->do(q{SELECT pg_copy_logical_replication_slot('s', 'whole', false)});
 
+# What a slot has for the server's pgoutput, in hexadecimal digits, without the empty
+# transactions that 14 sends.
+sub rows_left
+{
+	my ($slot) = @_;
+	my @left;
+
+	foreach my $row (@{ read_slot($dbh, $slot, options => [ standard_options('pub') ])->{rows} })
+	{
+		my $message = unpack 'H*', $row->[2];
+		if ($message =~ /^43/ && @left && $left[-1] =~ /^42/) { pop @left }
+		else { push @left, $message }
+	}
+	return @left;
+}
+
 my $script = PostgreSQL::Test::Utils::tempdir() . '/load.sql';
 PostgreSQL::Test::Utils::append_to_file($script, q{
 \set n random(1, 100)
@@ -58,9 +74,12 @@ for (my $round = 0; $left > 0; $round++)
 		: "ALTER ROLE consumer SET dynamic_library_path = '" . dropin_path() . q{'});
 	my $count = int($connections * $transactions / $rounds) + 1;
 	$count = $left if $count > $left;
-	foreach (1 .. $count)
+	while ($count > 0)
 	{
-		push @messages, $client->read_until(sub { $last = $_[0]; $_[0]{data} =~ /^C/ });
+		my @transaction = $client->read_until(sub { $last = $_[0]; $_[0]{data} =~ /^C/ });
+		next if @transaction == 2;    # 14 sends empty transactions
+		push @messages, @transaction;
+		$count--;
 		$left--;
 		$with{$library}++;
 	}
@@ -75,8 +94,7 @@ is($load->result(0), 0, 'pgbench wrote all') or diag($out);
 
 # All of it once more, at once, by the server's pgoutput. A connection is told
 # relations anew; all else is the same.
-my $expected = read_slot($dbh, 'whole', options => [ standard_options('pub') ]);
-my @want = grep { !/^52/ } map { unpack 'H*', $_->[2] } @{ $expected->{rows} };
+my @want = grep { !/^52/ } rows_left('whole');
 my @got = grep { !/^52/ } map { unpack 'H*', $_->{data} } @messages;
 cmp_ok(scalar @want, '==', $connections * $transactions * 7, 'each transaction is Begin, four inserts, an update, Commit');
 is(scalar @got, scalar @want, 'no message is missing, none is there twice');
@@ -85,7 +103,7 @@ is($different, undef, 'each message is the same');
 cmp_ok($with{$_}, '>', $transactions / 2, "$_ read a good part") foreach qw(pgoutput pgoutput_ext);
 
 # And nothing is left.
-is_deeply(read_slot($dbh, 's', options => [ standard_options('pub') ])->{rows}, [], 'the slot is read to its end');
+is_deeply([ rows_left('s') ], [], 'the slot is read to its end');
 
 $dbh->disconnect;
 $node->stop;

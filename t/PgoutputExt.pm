@@ -82,12 +82,11 @@ END
 	if ($? != 0 && $0 =~ /\.pl\z/ && $PostgreSQL::Test::Utils::log_path && !Test::More->builder->{Done_Testing})
 	{
 		my $status = $?;
-		foreach my $log (glob "$PostgreSQL::Test::Utils::log_path/regress_log_*")
-		{
-			my @lines = split /\n/, PgoutputExt::read_text($log);
-			splice @lines, 0, -15 if @lines > 15;
-			Test::More::diag("end of $log:\n", map { "$_\n" } @lines);
-		}
+		my ($name) = $0 =~ m{([^/]+)\.pl\z};
+		my $log = "$PostgreSQL::Test::Utils::log_path/regress_log_$name";
+		my @lines = -e $log ? split(/\n/, PgoutputExt::read_text($log)) : ();
+		splice @lines, 0, -15 if @lines > 15;
+		Test::More::diag("end of $log:\n", map { "$_\n" } @lines);
 		$? = $status;
 	}
 }
@@ -150,7 +149,9 @@ sub need_test_module
 sub new_node
 {
 	my ($name, %params) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name,
+	# 14 takes the parameters of new() for a host and a port.
+	my $make = server_major() < 15 ? 'get_new_node' : 'new';
+	my $node = PostgreSQL::Test::Cluster->$make($name,
 		$params{install_path} ? (install_path => $params{install_path}) : ());
 
 	$node->init(

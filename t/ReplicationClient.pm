@@ -108,9 +108,16 @@ sub next_message
 			  if length $self->{buffer} > $length;
 		}
 		my $left = $until - time;
-		return if !IO::Select->new($self->{socket})->can_read($left > 0 ? $left : 0);
-		if (!sysread $self->{socket}, $self->{buffer}, 1 << 18, length $self->{buffer})
+		$! = 0;
+		if (!IO::Select->new($self->{socket})->can_read($left > 0 ? $left : 0))
 		{
+			next if $!{EINTR};    # a child of the test ended
+			return;
+		}
+		my $read = sysread $self->{socket}, $self->{buffer}, 1 << 18, length $self->{buffer};
+		if (!$read)
+		{
+			next if !defined $read && $!{EINTR};
 			$self->{closed} = 1;
 			return;
 		}

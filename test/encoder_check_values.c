@@ -16,6 +16,7 @@
 #include "access/htup_details.h"	/* brings the varlena macros */
 #include "access/toast_internals.h"
 #include "catalog/pg_type.h"
+#include "compat.h"
 #include "encoder_check.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
@@ -292,6 +293,9 @@ any_interval(RandomState *state)
 		interval->time = any_integer(state) / (once_in(state, 2) ? 1 : 10000);
 	else if (once_in(state, 2))
 		interval->time = between(state, -100, 100) * USECS_PER_MINUTE;
+	/* The server has no text for more; both would end in its error. */
+	interval->time = Max(interval->time, -INTERVAL_MAX_TIME);
+	interval->time = Min(interval->time, INTERVAL_MAX_TIME);
 	return IntervalPGetDatum(interval);
 }
 
