@@ -243,7 +243,8 @@ send_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 				send_update(ctx, xid, target, tuple, old_tuple != NULL);
 			break;
 		case REORDER_BUFFER_CHANGE_DELETE:
-			send_delete(ctx, xid, target, tuple);
+			if (old_tuple)
+				send_delete(ctx, xid, target, tuple);
 			break;
 		default:
 			elog(ERROR, "unexpected change type %d", (int) action);
@@ -252,7 +253,8 @@ send_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 
 /*
  * Is a change published?  A DELETE without an old tuple cannot be sent, and is
- * left out as pgoutput does, or reported by option missing_identity.
+ * left out as pgoutput does, or reported by option missing_identity.  14 tells
+ * the client of its relation all the same.
  */
 static bool
 change_is_published(PluginState *state, RelationPlan *plan, Relation relation,
@@ -279,7 +281,7 @@ change_is_published(PluginState *state, RelationPlan *plan, Relation relation,
 					RelationClose(target);
 			}
 			elog(DEBUG1, "didn't send DELETE change because of missing oldtuple");
-			return false;
+			return SERVER_TELLS_BEFORE_UNSENT_DELETE;
 		default:
 			elog(ERROR, "unexpected change type %d", (int) change->action);
 	}

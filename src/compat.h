@@ -77,6 +77,13 @@ PG_FUNCTION_INFO_V1(name)
 #define SERVER_ASKS_AGAIN_WITH_RELATION false
 #endif
 
+/* 15: nothing is sent for a DELETE without an old tuple, also not its Relation. */
+#if PG_VERSION_NUM >= 150000
+#define SERVER_TELLS_BEFORE_UNSENT_DELETE false
+#else
+#define SERVER_TELLS_BEFORE_UNSENT_DELETE true
+#endif
+
 /* 15: interval_out writes any number of hours; 14 refuses what no int holds. */
 #if PG_VERSION_NUM >= 150000
 #define INTERVAL_MAX_TIME PG_INT64_MAX

@@ -79,6 +79,15 @@ DELETE K:('60', n, n)
 END
 $dbh->do($_) foreach @drop, 'DROP PUBLICATION proot';
 
+# An UPDATE that moves a row deletes it from a leaf without identity, which the server
+# lets pass; no Delete can be sent. 14 tells of the relation nevertheless.
+$results = run_case($dbh, 'a row leaves a partition without identity', 'pdelete',
+	[ 'CREATE TABLE root (id int, k int) PARTITION BY RANGE (id)', 'CREATE TABLE leaf PARTITION OF root FOR VALUES FROM (0) TO (10)', 'CREATE TABLE rest PARTITION OF root DEFAULT',
+		q{CREATE PUBLICATION pdelete FOR TABLE leaf WITH (publish = 'delete')} ],
+	[ 'INSERT INTO root VALUES (1, 1)', 'UPDATE root SET id = 11' ]);
+is(changes_text($results->{text}), $major < 15 ? qq{RELATION "public"."leaf" identity=d ("id"; "k")\n} : '', 'no Delete');
+$dbh->do($_) foreach @drop, 'DROP PUBLICATION pdelete';
+
 # ---- lists and filters of a root -----------------------------------------------
 
 SKIP:
