@@ -78,8 +78,12 @@ quirk_columns_beside_root(Bitmapset *root_columns)
  * What is not followed: it maps the columns of a partition to those of its root
  * only when it announces both, and without that takes the one for the other.
  *
+ * 14 tells the client of the relation of a DELETE that it cannot send for want of
+ * an old tuple (pgoutput_change(); t/023): SERVER_TELLS_BEFORE_UNSENT_DELETE.
+ *
  * What a stream was told that ends in Stream Prepare counts as told in the minor
- * releases of November 2026 and in 19, and did not before
+ * releases of November 2026 but for 18.6, and in 19; it did not before, nor in
+ * the development version of 20 of August 2026
  * (pgoutput_stream_prepare_txn(); t/024): compat_prepared_stream_tells().
  */
 
