@@ -220,6 +220,17 @@ if ($major >= 15)
 	drop_slot_pair($dbh, $pair);
 }
 
+# A relation told first in a streamed transaction that is prepared: whether it is told
+# again in the next transaction depends on the server.
+if ($major >= 15)
+{
+	my $pair = create_slot_pair($dbh, 'told', two_phase => 1);
+	$dbh->do($_) foreach ('BEGIN', fill('t'), q{PREPARE TRANSACTION 'told'}, q{COMMIT PREPARED 'told'}, map { 'INSERT INTO t VALUES (' . ($from + $_) . ')' } 500, 501);
+	my $text = read_pair($pair, 'told in a prepared stream', two_phase => 'true');
+	is(scalar(() = $text =~ /^RELATION/mg), 1, 'told once where it was not streamed');
+	drop_slot_pair($dbh, $pair);
+}
+
 # ---- origins -------------------------------------------------------------------
 
 $dbh->do("SELECT pg_replication_origin_create('$_')") foreach 'origin one', "orig\xc3\xafn", 'dropped';
