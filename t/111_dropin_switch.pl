@@ -48,7 +48,8 @@ SAVEPOINT s;
 INSERT INTO t (b) SELECT 'gone' FROM generate_series(1, :n);
 ROLLBACK TO s;
 INSERT INTO t (b) SELECT 'row ' || i FROM generate_series(1, 3) i;
-UPDATE t SET b = b || '!' WHERE a = currval('t_a_seq');
+SELECT currval('t_a_seq') AS last \gset
+UPDATE t SET b = b || '!' WHERE a = :last;
 COMMIT;
 });
 my $out = '';
