@@ -212,6 +212,33 @@ foreach my $streaming ('off', 'on')
 }
 drop_slot_pair($dbh, $pair);
 
+# ---- plans that are evicted -------------------------------------------------------------------
+
+# With room for one, each change of another table than the last builds its plan anew; that
+# of the change at hand stays while it is used.
+run('CREATE TABLE p1 (a int PRIMARY KEY, b text)', 'CREATE TABLE p2 (b text, a int PRIMARY KEY)', 'CREATE PUBLICATION plans FOR TABLE p1, p2, root WITH (publish_via_partition_root)',
+	'CREATE TABLE leaf2 PARTITION OF root FOR VALUES FROM (5000) TO (6000)', 'ALTER TABLE root REPLICA IDENTITY FULL', 'ALTER TABLE leaf2 REPLICA IDENTITY FULL');
+$pair = create_slot_pair($dbh, 'plans');
+foreach my $n (1 .. 5)
+{
+	run('BEGIN', "INSERT INTO p1 VALUES ($n, 'one')", "INSERT INTO p2 VALUES ('two', $n)", "INSERT INTO root VALUES ($n, $n, $n), (500$n, $n, $n)",
+		"UPDATE p1 SET a = -a", "UPDATE p2 SET b = 'other'", 'UPDATE root SET k = k + 1', 'DELETE FROM p1', 'COMMIT');
+}
+my %rows;
+foreach my $plans (1, 2, 3, 16384)
+{
+	# the library knows the setting when it is loaded
+	my $reader = connect_db($node);
+	$reader->do("SET pgoutput_ext.max_tuple_plans = $plans");
+	$rows{$plans} = same_stream($reader, $pair, "room for $plans plans", options => [ standard_options('plans') ])->{rows};
+	$rows{"$plans split"} = read_slot($reader, $pair->{ours}, options => [ standard_options('plans', split_key_updates => 'on', unchanged_toast => 'fill') ])->{rows};
+	is(scalar @{ $rows{"$plans split"} }, scalar @{ $rows{$plans} } + 5, "room for $plans plans: an update of each key is split");
+	is($reader->selectrow_array('SHOW pgoutput_ext.max_tuple_plans'), $plans, "room for $plans plans");
+	$reader->disconnect;
+}
+is_deeply($rows{1}, $rows{16384}, 'whatever the room, the same');
+drop_slot_pair($dbh, $pair);
+
 $_->disconnect foreach $dbh, values %session;
 $node->stop;
 done_testing();

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * setting.c
- *	  The setting pgoutput_ext.options: options of sessions whose client does
- *	  not give them.
+ *	  The library's settings: pgoutput_ext.options, options of sessions whose
+ *	  client does not give them, and pgoutput_ext.max_tuple_plans, a limit.
  *
  * Defined when the library is loaded.  Its content is read when a session
  * starts, in the decoding context's memory context, and not checked before: a
@@ -23,10 +23,13 @@
 
 static char *setting_value = NULL;
 
+/* How many tuple plans a session keeps; others are built again when needed. */
+int			setting_max_tuple_plans = 16384;
+
 /*
  * setting_define
- *		Defines the setting.  Only a superuser can set it, for himself, a role,
- *		a database or the server, or who was granted that.
+ *		Defines the settings.  Only a superuser can set them, for himself, a
+ *		role, a database or the server, or who was granted that.
  */
 void
 setting_define(void)
@@ -36,6 +39,11 @@ setting_define(void)
 							   "Pairs of name and value, separated by commas; a value is a word or stands in double quotes.",
 							   &setting_value, "", PGC_SUSET, 0,
 							   NULL, NULL, NULL);
+	DefineCustomIntVariable("pgoutput_ext.max_tuple_plans",
+							"How many relations' row encodings a session keeps prepared.",
+							"Less takes less memory, and time for those that are prepared again.",
+							&setting_max_tuple_plans, 16384, 1, INT_MAX,
+							PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("pgoutput_ext");
 }
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * setting.h
- *	  The setting pgoutput_ext.options.
+ *	  The settings pgoutput_ext.options and pgoutput_ext.max_tuple_plans.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,6 +11,8 @@
 #include "nodes/pg_list.h"
 
 #define SETTING_NAME "pgoutput_ext.options"
+
+extern int	setting_max_tuple_plans;
 
 extern void setting_define(void);
 extern List *setting_options(void);

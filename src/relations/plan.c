@@ -22,13 +22,11 @@
 
 #include "relations/invalidation.h"
 #include "options/pattern.h"
+#include "options/setting.h"
 #include "relations/plan.h"
 #include "relations/publication.h"
 #include "relations/row_filter.h"
 #include "server/quirks.h"
-
-/* Tuple plans kept at a time; others are built again when needed. */
-#define MAX_TUPLE_PLANS 16384
 
 /* How many tuple plans in use are passed over in search of one to evict. */
 #define MAX_SECOND_CHANCES 16
@@ -56,15 +54,15 @@ free_tuple_plan(PluginState *state, RelationPlan *plan)
 }
 
 /*
- * Makes room if there are too many tuple plans: the one that has not been
- * used for longest goes, or nearly.
+ * Makes room for one more tuple plan: the one that has not been used for
+ * longest goes, or nearly.  That of the change at hand is not in the list yet.
  */
 static void
 evict_tuple_plans(PluginState *state)
 {
 	int			chances = MAX_SECOND_CHANCES;
 
-	while (state->tuple_plan_count > MAX_TUPLE_PLANS)
+	while (state->tuple_plan_count >= setting_max_tuple_plans)
 	{
 		dlist_node *tail = dlist_tail_node(&state->tuple_plans);
 		RelationPlan *plan = dlist_container(RelationPlan, node, tail);
@@ -241,10 +239,10 @@ plan_tuple_build(PluginState *state, RelationPlan *plan, Relation relation,
 	}
 
 	free_tuple_plan(state, plan);
+	evict_tuple_plans(state);
 	plan->tuple = tuple;
 	dlist_push_head(&state->tuple_plans, &plan->node);
 	state->tuple_plan_count++;
-	evict_tuple_plans(state);
 }
 
 /* The plan of a relation that is to be built, in the session's context. */

@@ -89,6 +89,7 @@ sub settings
 	push @settings, [ client_encoding => $random->pick('LATIN1', 'LATIN1', 'EUC_JP', 'SQL_ASCII', 'WIN1252', 'SJIS') ] if $random->chance(15);
 	push @settings, [ logical_decoding_work_mem => $random->pick('64kB', '64kB', '128kB') ] if $random->chance(80);
 	push @settings, [ debug_logical_replication_streaming => 'immediate' ] if $major >= 16 && $random->chance(45);
+	push @settings, [ 'pgoutput_ext.max_tuple_plans' => $random->pick(1, 1, 2) ] if $random->chance(20);
 	return \@settings;
 }
 
