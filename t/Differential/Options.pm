@@ -62,7 +62,7 @@ sub spoil
 	return (@options, 'messages', $random->pick('x', 'true')) if $what == 5;
 	# pgoutput_ext offers origin on 15, too: no error there
 	return (@options, 'origin', $random->pick('any', 'NONE', 'local', '')) if $what == 6 && $major >= 16;
-	$options[1] = $random->pick('0', '-1', '5', '99', 'x', '', '4294967297', '1.5', ' 1', '1 ') if $what == 7;
+	$options[1] = $random->pick('0', '-1', '5', '99', 'x', '4294967297', '1.5', ' 1', '1 ') if $what == 7;    # an empty one: sql/options
 	$options[3] = $random->pick('', ',', '"p1', 'p1,,p2', ' p1 , p2 ', 'P1', '""', 'p1,"', "p1\tp2") if $what == 8;
 	splice @options, 0, 2 if $what == 9;
 	splice @options, 2, 2 if $what == 10;
