@@ -123,6 +123,12 @@ SELECT peek('exclude_message_prefixes', 'a*', 'messages', 'off');
 SELECT FROM pg_logical_slot_peek_binary_changes('regress_options', NULL, NULL,
 	'proto_version', '1', 'publication_names', 'options_pub', 'message_prefixes', 'a');
 
+-- An empty version is malformed, also where the server's pgoutput takes it for 0,
+-- which it refuses.
+SELECT FROM pg_logical_slot_peek_binary_changes('regress_options', NULL, NULL,
+	'proto_version', '', 'publication_names', 'options_pub');
+\echo :SQLSTATE
+
 -- After all these the slot is as it was, and the session clean.
 SELECT peek();
 SELECT plugin, active FROM pg_replication_slots WHERE slot_name = 'regress_options';

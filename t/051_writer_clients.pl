@@ -96,21 +96,26 @@ $dbh->do('INSERT INTO other VALUES (0)');
 $dbh->do('INSERT INTO published VALUES (100)');
 $client->read_until(\&is_commit) if server_major() < 15;    # 14 sends the empty transaction
 $client->read_until(\&is_commit);
-$dbh->begin_work;
-$dbh->do('INSERT INTO published VALUES (101)');
-$dbh->do('INSERT INTO other SELECT generate_series(1, 200000)');
-$dbh->do('INSERT INTO late VALUES (1)');
-$dbh->do('INSERT INTO published VALUES (102)');
-my $locker = connect_db($node);
-$locker->begin_work;
-$locker->do('LOCK TABLE pg_class IN ACCESS EXCLUSIVE MODE');
-$dbh->commit;
-is(types($client->read_until(sub { $_[0]{data} =~ /^I.*101/s })),
-	'BI', 'a row is sent before the gap behind it ends');
-is($client->next_message(0.1), undef, 'and what comes behind the gap is not');
-$locker->commit;
-$locker->disconnect;
-is(types($client->read_until(\&is_commit)), 'IC', 'the rest follows');
+my $releases = $dbh->selectrow_array(q{SELECT count(*) FROM pg_config WHERE setting ~ 'RELCACHE_FORCE_RELEASE'});
+SKIP:
+{
+	skip 'this server reads the catalog for each row: RELCACHE_FORCE_RELEASE', 3 if $releases;
+	$dbh->begin_work;
+	$dbh->do('INSERT INTO published VALUES (101)');
+	$dbh->do('INSERT INTO other SELECT generate_series(1, 200000)');
+	$dbh->do('INSERT INTO late VALUES (1)');
+	$dbh->do('INSERT INTO published VALUES (102)');
+	my $locker = connect_db($node);
+	$locker->begin_work;
+	$locker->do('LOCK TABLE pg_class IN ACCESS EXCLUSIVE MODE');
+	$dbh->commit;
+	is(types($client->read_until(sub { $_[0]{data} =~ /^I.*101/s })),
+		'BI', 'a row is sent before the gap behind it ends');
+	is($client->next_message(0.1), undef, 'and what comes behind the gap is not');
+	$locker->commit;
+	$locker->disconnect;
+	is(types($client->read_until(\&is_commit)), 'IC', 'the rest follows');
+}
 finish($client, $slot);
 
 # ---- a client that stops to read -------------------------------------------------
