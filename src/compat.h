@@ -241,7 +241,7 @@ compat_progress_after_change(LogicalDecodingContext *ctx, int *changes)
 /*
  * Reads a protocol version as the server's pgoutput does: 14 lets spaces stand
  * around it, and any sign is out of range; later ones read what strtoul() does.
- * Minor releases before November 2026 take an empty one for 0, which they then
+ * Some minor releases (16.4, 18.6) take an empty one for 0, which they then
  * refuse; here it is malformed on all.
  */
 static inline bool

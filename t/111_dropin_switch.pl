@@ -28,15 +28,8 @@ $dbh->do(q{SELECT pg_copy_logical_replication_slot('s', 'whole', false)});
 sub rows_left
 {
 	my ($slot) = @_;
-	my @left;
-
-	foreach my $row (@{ read_slot($dbh, $slot, options => [ standard_options('pub') ])->{rows} })
-	{
-		my $message = unpack 'H*', $row->[2];
-		if ($message =~ /^43/ && @left && $left[-1] =~ /^42/) { pop @left }
-		else { push @left, $message }
-	}
-	return @left;
+	my $result = read_slot($dbh, $slot, options => [ standard_options('pub') ]);
+	return map { unpack 'H*', $_->[2] } without_empty(sub { $_[0][2] }, @{ $result->{rows} });
 }
 
 my $script = PostgreSQL::Test::Utils::tempdir() . '/load.sql';
@@ -77,8 +70,7 @@ for (my $round = 0; $left > 0; $round++)
 	$count = $left if $count > $left;
 	while ($count > 0)
 	{
-		my @transaction = $client->read_until(sub { $last = $_[0]; $_[0]{data} =~ /^C/ });
-		next if @transaction == 2;    # 14 sends empty transactions
+		my @transaction = without_empty(sub { $_[0]{data} }, $client->read_until(sub { $last = $_[0]; $_[0]{data} =~ /^C/ })) or next;
 		push @messages, @transaction;
 		$count--;
 		$left--;

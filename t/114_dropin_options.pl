@@ -41,8 +41,7 @@ sub reads
 	$session->disconnect;
 	return join "\n", map { $result->{error}{$_} // '' } qw(sqlstate message_primary message_detail message_hint context)
 	  if $result->{error};
-	my $text = join '', map { substr $_->[2], 0, 1 } @{ $result->{rows} };
-	$text =~ s/BC//g;    # 14 sends empty transactions
+	my $text = join '', map { substr $_->[2], 0, 1 } without_empty(sub { $_[0][2] }, @{ $result->{rows} });
 	$text .= ' u' if grep { $_->[2] =~ /^U/ && $_->[2] =~ /u\z/ } @{ $result->{rows} };
 	return $text;
 }

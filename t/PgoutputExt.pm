@@ -37,7 +37,7 @@ our @EXPORT = qw(
   server_major server_minor_from max_protocol plugin_name need_test_module new_node connect_db standard_options
   create_slot_pair drop_slot_pair read_slot compare_slots explained same_stream
   same_streams set_session run_case changes_text
-  describe_stream plain_stream count_types quote_names
+  describe_stream plain_stream without_empty count_types quote_names
 );
 
 my ($bindir, $major, $minor);
@@ -516,6 +516,22 @@ sub plain_stream
 {
 	my ($result) = @_;
 	return map { s/ (?:\w*xid|\w*_?oids?|\w*_?lsn|final|commit|\w*end|\w*time)=[^\s)]+//gr =~ s/(MESSAGE flags=\d) [0-9A-F]+\/[0-9A-F]+/$1/r =~ s/ type=\d+,-?\d+//gr } describe_stream($result);
+}
+
+# Messages without the empty transactions that 14 sends; on others all of them. "of"
+# gives a message's bytes.
+sub without_empty
+{
+	my ($of, @messages) = @_;
+	my @kept;
+
+	return @messages if server_major() >= 15;
+	foreach my $message (@messages)
+	{
+		if ($of->($message) =~ /^C/ && @kept && $of->($kept[-1]) =~ /^B/) { pop @kept }
+		else { push @kept, $message }
+	}
+	return @kept;
 }
 
 # Adds the number of messages of each type in a result to %$counts.
