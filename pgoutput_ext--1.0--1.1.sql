@@ -62,7 +62,11 @@ WITH server AS MATERIALIZED (
 		   'slot ' || quote_ident(s.slot_name) AS title,
 		   s.wal_status = 'lost' OR j ->> 'invalidation_reason' IS NOT NULL
 			   OR coalesce((j ->> 'conflicting')::boolean, false) AS lost,
-		   coalesce(j ->> 'invalidation_reason', 'the WAL it needs is gone') AS reason,
+		   -- 16 tells of a conflict, but not which
+		   coalesce(j ->> 'invalidation_reason',
+					CASE WHEN (j ->> 'conflicting')::boolean
+						 THEN 'it conflicted with recovery (rows_removed or wal_level_insufficient)'
+						 ELSE 'the WAL it needs is gone' END) AS reason,
 		   (j ->> 'inactive_since')::timestamptz AS inactive_since,
 		   (j ->> 'failover')::boolean AS failover,
 		   -- made and moved by the server, as a copy of the primary's
@@ -73,9 +77,9 @@ WITH server AS MATERIALIZED (
 	SELECT * FROM slot WHERE NOT lost AND slot_type = 'logical'
 ), standby_slot AS MATERIALIZED (
 	-- what the walsender waits for before it sends changes of a failover slot
-	SELECT btrim(n.name, ' "') AS slot_name, s.active
+	SELECT btrim(n.name, ' "') AS slot_name, s.slot_type, s.active AND s.slot_type = 'physical' AS active
 	FROM server CROSS JOIN unnest(string_to_array(standby_slots, ',')) n (name)
-		 LEFT JOIN pg_replication_slots s ON s.slot_name = btrim(n.name, ' "') AND s.slot_type = 'physical'
+		 LEFT JOIN pg_replication_slots s ON s.slot_name = btrim(n.name, ' "')
 	WHERE btrim(n.name) <> '' AND NOT standby
 )
 SELECT 10, 'error', 'slot ' || quote_ident(pgoutput_ext_check_slot.slot_name),
@@ -103,8 +107,13 @@ FROM slot WHERE plugin NOT IN ('pgoutput', 'pgoutput_ext')
 UNION ALL
 SELECT 14, 'error', title, 'is invalid: ' || reason,
 	   CASE WHEN synced THEN 'the server drops it and makes it anew with the next synchronization, if the primary''s is valid'
-			ELSE 'drop it, create it anew and copy the tables again' END
-FROM slot WHERE lost
+			WHEN slot_type <> 'logical' THEN 'drop it, create it anew and make its standby from a new base backup'
+			-- it cannot be made before
+			ELSE CASE WHEN reason ~ 'wal_level_insufficient' THEN 'set wal_level = ''logical'' on the primary and restart it; ' ELSE '' END ||
+				 CASE WHEN reason ~ 'rows_removed' AND standby
+					  THEN 'set hot_standby_feedback = on and primary_slot_name here, that it stays valid; ' ELSE '' END ||
+				 'drop it, create it anew and copy the tables again' END
+FROM slot, server WHERE lost
 UNION ALL
 SELECT 15, 'error', title, 'is about to lose the WAL it needs',
 	   'raise max_slot_wal_keep_size and reload, or read from it before the next checkpoint'
@@ -152,8 +161,11 @@ FROM usable, server WHERE failover AND NOT standby AND standby_slots = ''
 UNION ALL
 SELECT 23, 'error', title,
 	   'sends nothing: it waits for slot ' || quote_ident(w.slot_name) || ' of synchronized_standby_slots, which ' ||
-	   CASE WHEN w.active IS NULL THEN 'does not exist' ELSE 'no standby uses' END,
-	   'start the standby of that slot, or take the slot out of synchronized_standby_slots and reload'
+	   CASE WHEN w.active IS NULL THEN 'does not exist'
+			WHEN w.slot_type <> 'physical' THEN 'is a logical one'
+			ELSE 'no standby uses' END,
+	   CASE WHEN w.slot_type = 'physical' THEN 'start the standby of that slot, or ' ELSE '' END ||
+	   'take the slot out of synchronized_standby_slots and reload'
 FROM usable, standby_slot w WHERE failover AND w.active IS NOT TRUE
 UNION ALL
 SELECT 24, 'note', title,
@@ -322,11 +334,12 @@ WITH publication AS MATERIALIZED (
 	SELECT p.oid, p.pubname, p.puballtables, p.xmin, quote_ident(p.pubname) AS name
 	FROM pg_publication p
 	WHERE publication_names IS NULL OR p.pubname = ANY (publication_names)
-), published AS (
-	SELECT prpubid AS oid
+), named AS MATERIALIZED (
+	SELECT r.prpubid AS pubid, r.prrelid AS relid, r.prexcept AS excepted
 	FROM (SELECT false AS prexcept) missing
-		 CROSS JOIN LATERAL (SELECT prpubid, prexcept FROM pg_publication_rel) r
-	WHERE NOT r.prexcept
+		 CROSS JOIN LATERAL (SELECT prpubid, prrelid, prexcept FROM pg_publication_rel) r
+), published AS (
+	SELECT pubid AS oid FROM named WHERE NOT excepted
 	UNION
 	-- pg_publication_namespace, which 14 does not have, is in pg_depend by name
 	SELECT p.refobjid
@@ -339,7 +352,10 @@ WITH publication AS MATERIALIZED (
 	SELECT p.oid FROM publication p
 	WHERE p.puballtables
 		  AND EXISTS (SELECT FROM pg_class c
-					  WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AND c.oid >= 16384)
+					  WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AND c.oid >= 16384
+							-- a partition is left out with its root
+							AND NOT c.relispartition
+							AND NOT EXISTS (SELECT FROM named n WHERE n.pubid = p.oid AND n.relid = c.oid AND n.excepted))
 ), slot AS MATERIALIZED (
 	SELECT s.catalog_xmin FROM pg_replication_slots s
 	WHERE s.slot_name = pgoutput_ext_check_publications.slot_name AND s.database = current_database()
@@ -503,11 +519,13 @@ usable_index AS (
 ), identity AS MATERIALIZED (
 	SELECT c.oid AS relid, c.relreplident, c.relispartition, c.relhassubclass, c.reltoastrelid,
 		   CASE c.relreplident WHEN 'd' THEN p.names WHEN 'i' THEN r.names END AS key,
-		   p.names AS primary_key, d.indrelid IS NOT NULL AS is_deferrable
+		   p.names AS primary_key, coalesce(NOT d.indimmediate, false) AS is_deferrable,
+		   -- of a partitioned table of which not every partition has it
+		   CASE WHEN NOT d.indisvalid THEN d.indexrelid END AS invalid_key
 	FROM pg_class c
 		 LEFT JOIN index_key p ON p.relid = c.oid AND p.indisprimary
 		 LEFT JOIN index_key r ON r.relid = c.oid AND r.indisreplident
-		 LEFT JOIN pg_index d ON d.indrelid = c.oid AND d.indisprimary AND NOT d.indimmediate
+		 LEFT JOIN pg_index d ON d.indrelid = c.oid AND d.indisprimary AND NOT (d.indimmediate AND d.indisvalid)
 	WHERE c.relkind IN ('r', 'p')
 ), generated AS MATERIALIZED (
 	SELECT attrelid AS relid,
@@ -633,9 +651,14 @@ demand AS MATERIALIZED (
 	-- a partition of which clients are told another key than it sends
 	SELECT 45, 'warning', d.relid,
 		   'a replica identity other than the one announced, that of ' || d.as_relid::regclass,
-		   'ALTER TABLE ' || it || ' REPLICA IDENTITY ' ||
-		   CASE WHEN r.key = i.primary_key THEN 'DEFAULT' ELSE 'FULL' END
-	FROM (SELECT DISTINCT relid, as_relid FROM demand
+		   CASE WHEN r.key = i.primary_key THEN 'ALTER TABLE ' || it || ' REPLICA IDENTITY DEFAULT'
+				WHEN d.may_be_full THEN 'ALTER TABLE ' || it || ' REPLICA IDENTITY FULL'
+				WHEN r.relreplident <> 'f'
+				THEN 'ALTER TABLE ' || it || ' REPLICA IDENTITY USING INDEX ... (unique, not deferrable, of NOT NULL columns)'
+				WHEN r.primary_key = i.key THEN 'ALTER TABLE ' || d.as_relid::regclass || ' REPLICA IDENTITY DEFAULT'
+				ELSE 'ALTER TABLE ' || d.as_relid::regclass ||
+					 ' REPLICA IDENTITY USING INDEX ... (unique, not deferrable, of NOT NULL columns)' END
+	FROM (SELECT DISTINCT relid, as_relid, may_be_full FROM demand
 		  WHERE relid <> as_relid AND counts AND relreplident <> 'f' AND key IS NOT NULL) d
 		 JOIN identity i ON i.relid = d.relid
 		 JOIN identity r ON r.relid = d.as_relid
@@ -745,7 +768,7 @@ SELECT number, severity, 'table ' || CASE WHEN count > 1 THEN top ELSE relid END
 			ELSE 'has ' || count || ' ' || many || ': ' ||
 				 (SELECT string_agg(r::regclass::text, ', ') FROM unnest(first) r) ||
 				 CASE WHEN count > 3 THEN ', ...' ELSE '' END END,
-	   CASE WHEN count = 1 THEN '' ELSE 'for each of them: ' END ||
+	   CASE WHEN count = 1 OR strpos(remedy, it) = 0 THEN '' ELSE 'for each of them: ' END ||
 	   replace(remedy, it, CASE WHEN count > 1 THEN '...' ELSE relid::regclass::text END)
 FROM counted CROSS JOIN server
 UNION ALL
@@ -770,7 +793,17 @@ WHERE differ OR generated
 UNION ALL
 SELECT 45, 'warning', 'table ' || r.relid::regclass,
 	   'has no replica identity to announce for its partitions, so that clients cannot find rows by it',
-	   'ALTER TABLE ' || r.relid::regclass || ' ADD PRIMARY KEY (...), or ALTER TABLE ' || r.relid::regclass || ' REPLICA IDENTITY FULL'
+	   CASE WHEN relreplident <> 'd' AND primary_key IS NOT NULL
+			THEN 'ALTER TABLE ' || r.relid::regclass || ' REPLICA IDENTITY DEFAULT, or '
+			WHEN relreplident = 'd' AND invalid_key IS NOT NULL AND NOT is_deferrable
+			THEN 'ALTER INDEX ' || invalid_key::regclass || ' ATTACH PARTITION ... (the primary key of each partition that lacks it), or '
+			WHEN is_deferrable
+			THEN 'ALTER TABLE ' || r.relid::regclass || ' REPLICA IDENTITY USING INDEX ... (unique, not deferrable, of NOT NULL columns), or '
+			WHEN invalid_key IS NOT NULL THEN ''
+			WHEN relreplident <> 'd'
+			THEN 'ALTER TABLE ' || r.relid::regclass || ' ADD PRIMARY KEY (...), REPLICA IDENTITY DEFAULT, or '
+			ELSE 'ALTER TABLE ' || r.relid::regclass || ' ADD PRIMARY KEY (...), or ' END ||
+	   'ALTER TABLE ' || r.relid::regclass || ' REPLICA IDENTITY FULL'
 FROM identity r
 WHERE r.key IS NULL AND r.relreplident <> 'f'
 	  AND r.relid IN (SELECT as_relid FROM demand WHERE as_relid <> relid AND counts)
@@ -785,7 +818,8 @@ SELECT 48, 'warning', 'table ' || h.top::regclass,
 				 string_agg(DISTINCT 'ONLY ' || h.relid::regclass, ', ') END
 FROM heir h
 	 JOIN member m ON m.relid = h.top
-	 JOIN kind k ON k.id = m.kind
+	 -- FOR ALL TABLES has them, but where it was told EXCEPT
+	 JOIN kind k ON k.id = m.kind AND NOT k.puballtables
 WHERE h.relkind = 'r' AND h.relpersistence = 'p'
 GROUP BY h.top
 UNION ALL
@@ -827,14 +861,16 @@ SELECT 60, 'warning', 'setting ' || e.name, 'is ' || s.reset_val || ' by default
 	   'ALTER SYSTEM SET ' || e.name || ' = ' || quote_literal(e.expected) ||
 	   ' and reload, or set it for the client''s role, or use the option value_format'
 FROM expectation e JOIN pg_settings s ON lower(s.name) = lower(e.name)
-WHERE s.source NOT IN ('database', 'user', 'database user', 'client')
+WHERE s.source NOT IN ('global', 'database', 'user', 'database user', 'client')
 	  AND s.reset_val !~* e.pattern
 UNION ALL
 SELECT 61, 'warning', 'setting ' || e.name,
 	   'is ' || substr(c.value, strpos(c.value, '=') + 1) ||
-	   coalesce(' for role ' || quote_ident(r.rolname), '') ||
+	   CASE WHEN d.setrole <> 0 THEN ' for role ' || quote_ident(r.rolname)
+			WHEN d.setdatabase = 0 THEN ' for all roles' ELSE '' END ||
 	   CASE WHEN d.setdatabase <> 0 THEN ' in this database' ELSE '' END,
-	   'ALTER ' || CASE WHEN d.setrole = 0 THEN 'DATABASE ' || quote_ident(current_database())
+	   'ALTER ' || CASE WHEN d.setrole = 0 AND d.setdatabase = 0 THEN 'ROLE ALL'
+						WHEN d.setrole = 0 THEN 'DATABASE ' || quote_ident(current_database())
 						ELSE 'ROLE ' || quote_ident(r.rolname) ||
 							 CASE WHEN d.setdatabase <> 0 THEN ' IN DATABASE ' || quote_ident(current_database()) ELSE '' END
 				   END ||
@@ -846,7 +882,7 @@ FROM expectation e
 WHERE lower(split_part(c.value, '=', 1)) = lower(e.name)
 	  AND substr(c.value, strpos(c.value, '=') + 1) !~* e.pattern
 	  AND (d.setrole = 0 OR r.rolreplication OR r.rolsuper)
-	  AND (d.setdatabase = 0 AND d.setrole <> 0
+	  AND (d.setdatabase = 0
 		   OR d.setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database()))
 $settings$;
 

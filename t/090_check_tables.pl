@@ -310,6 +310,49 @@ check_case($dbh, 'a root without a key to announce', number => 45, severity => '
 	truth => sub {
 		like(sent('p', 'INSERT INTO c.t VALUES (1, 7)', 'DELETE FROM c.t'), $_[0] eq 'before' ? qr/\("a"; "b"\)\n/s : qr/\(\*"a"; \*?"b"\)\n/s, "the stream ($_[0])");
 	});
+
+# roots that have a primary key, which is not one to announce
+my $none = 'has no replica identity to announce for its partitions, so that clients cannot find rows by it';
+my @one = ('CREATE TABLE c.t (a int NOT NULL, b int NOT NULL UNIQUE) PARTITION BY LIST (b)', 'CREATE TABLE c.t_1 PARTITION OF c.t (PRIMARY KEY (a)) FOR VALUES IN (7)');
+my $announced = sub {
+	like(sent('p', 'INSERT INTO c.t VALUES (1, 7)'), $_[0] eq 'before' ? qr/^RELATION [^\n]*c\.t [^\n]*\("a"; "b"\)/m : qr/^RELATION [^\n]*c\.t [^\n]*\([^)]*\*/m, "the stream ($_[0])");
+	$dbh->do('DELETE FROM c.t');
+};
+check_case($dbh, 'a root whose primary key is not valid', number => 45, severity => 'warning', object => 'table c.t',
+	setup => [ 'CREATE TABLE c.t (a int, b int) PARTITION BY LIST (a)', 'CREATE TABLE c.t_1 PARTITION OF c.t (PRIMARY KEY (a)) FOR VALUES IN (1)', 'ALTER TABLE ONLY c.t ADD PRIMARY KEY (a)', "$publication $via" ],
+	finding => $none, remedy => 'ALTER INDEX c.t_pkey ATTACH PARTITION ... (the primary key of each partition that lacks it), or ALTER TABLE c.t REPLICA IDENTITY FULL',
+	fill => [ ['c.t_1_pkey'], [] ], truth => $announced);
+check_case($dbh, 'a root whose primary key is deferrable', number => 45, severity => 'warning', object => 'table c.t',
+	setup => [ @one, 'ALTER TABLE c.t_1 DROP CONSTRAINT t_1_pkey', 'ALTER TABLE c.t ADD PRIMARY KEY (b) DEFERRABLE', 'ALTER TABLE c.t_1 REPLICA IDENTITY FULL', "$publication $via" ],
+	finding => $none, remedy => 'ALTER TABLE c.t REPLICA IDENTITY USING INDEX ... (unique, not deferrable, of NOT NULL columns), or ALTER TABLE c.t REPLICA IDENTITY FULL',
+	fill => [ ['t_b_key'], [] ], truth => $announced);
+check_case($dbh, 'a root with NOTHING and a primary key', number => 45, severity => 'warning', object => 'table c.t',
+	setup => [ @parted, 'ALTER TABLE c.t REPLICA IDENTITY NOTHING', "$publication $via" ],
+	finding => $none, remedy => 'ALTER TABLE c.t REPLICA IDENTITY DEFAULT, or ALTER TABLE c.t REPLICA IDENTITY FULL',
+	fill => [ [], [] ], truth => $announced);
+check_case($dbh, 'a root with NOTHING and no key', number => 45, severity => 'warning', object => 'table c.t',
+	setup => [ @one, 'ALTER TABLE c.t REPLICA IDENTITY NOTHING', "$publication $via" ],
+	finding => $none, remedy => 'ALTER TABLE c.t ADD PRIMARY KEY (...), REPLICA IDENTITY DEFAULT, or ALTER TABLE c.t REPLICA IDENTITY FULL',
+	# the partition has a primary key of its own, which is in the way
+	fill => [ undef, [] ], truth => $announced);
+check_case($dbh, 'a root without a partition key', number => 45, severity => 'warning', object => 'table c.t',
+	setup => [ 'CREATE TABLE c.t (a int, b int) PARTITION BY LIST (a)', 'CREATE TABLE c.t_1 PARTITION OF c.t FOR VALUES IN (1)', @indexed, 'ALTER TABLE c.t REPLICA IDENTITY NOTHING', "$publication $via" ],
+	finding => $none, remedy => 'ALTER TABLE c.t ADD PRIMARY KEY (...), REPLICA IDENTITY DEFAULT, or ALTER TABLE c.t REPLICA IDENTITY FULL',
+	fill => [ ['a'] ]);
+if ($major >= 15)
+{
+	# FULL is not allowed beside a list
+	check_case($dbh, 'a partition with another key, and a list', number => 45, severity => 'warning', object => 'table c.t_1',
+		setup => [ 'CREATE TABLE c.t (a int, b int, x int, UNIQUE (a)) PARTITION BY LIST (a)', 'ALTER TABLE c.t ALTER a SET NOT NULL', 'CREATE TABLE c.t_1 PARTITION OF c.t FOR VALUES IN (1)',
+			'ALTER TABLE ONLY c.t REPLICA IDENTITY USING INDEX t_a_key', @indexed, "$publication (a, b) $via" ],
+		finding => 'has a replica identity other than the one announced, that of c.t',
+		remedy => 'ALTER TABLE c.t_1 REPLICA IDENTITY USING INDEX ... (unique, not deferrable, of NOT NULL columns)', fill => [ ['t_1_a_key'] ],
+		server => [ 'UPDATE c.t SET b = 2' => '00000', '00000' ]);
+	check_case($dbh, 'partitions with a key, the root with FULL, and a list', number => 45, severity => 'warning', object => 'table c.t',
+		setup => [ @parted, 'ALTER TABLE ONLY c.t REPLICA IDENTITY FULL', "$publication (a) $via" ],
+		finding => 'has 5 partitions with a replica identity other than the one announced, that of c.t: c.t_1, c.t_2, c.t_3, ...',
+		remedy => 'ALTER TABLE c.t REPLICA IDENTITY DEFAULT', server => [ 'UPDATE c.t SET a = 2' => '00000', '00000' ]);
+}
 check_none('partitions with FULL under a root with a key', [ @parted, 'ALTER TABLE c.t_1 REPLICA IDENTITY FULL', "$publication $via" ], 'UPDATE c.t SET b = 2');
 check_none('partitions with another key, published as themselves', [ @parted, @indexed, $publication ], 'UPDATE c.t SET b = 2');
 
@@ -367,6 +410,18 @@ foreach my $children (1, 3, 12)
 }
 check_none('children FOR ALL TABLES', [ 'CREATE TABLE c.t (a int PRIMARY KEY)', 'CREATE TABLE c.t_1 (PRIMARY KEY (a)) INHERITS (c.t)', 'CREATE PUBLICATION p FOR ALL TABLES' ], 'DELETE FROM c.t');
 check_none('children that are named', [ 'CREATE TABLE c.t (a int PRIMARY KEY)', 'CREATE TABLE c.t_1 (PRIMARY KEY (a)) INHERITS (c.t)', $publication ], 'DELETE FROM c.t');
+if ($major >= 19)
+{
+	# what EXCEPT leaves out is not missed; what it does not, is looked at
+	check_none('EXCEPT a child', [ 'CREATE TABLE c.t (a int PRIMARY KEY)', 'CREATE TABLE c.t_1 () INHERITS (c.t)', 'CREATE PUBLICATION p FOR ALL TABLES EXCEPT (TABLE c.t_1)' ], 'UPDATE c.t_1 SET a = 2');
+	check_none('EXCEPT a partitioned table without a key', [ 'CREATE TABLE c.t (a int) PARTITION BY LIST (a)', 'CREATE TABLE c.t_1 PARTITION OF c.t FOR VALUES IN (1)', 'CREATE PUBLICATION p FOR ALL TABLES EXCEPT (TABLE c.t)' ], 'DELETE FROM c.t');
+	check_none('EXCEPT a table without a key', [ 'CREATE TABLE c.t (a int)', 'CREATE TABLE c.u (a int PRIMARY KEY)', 'CREATE PUBLICATION p FOR ALL TABLES EXCEPT (TABLE c.t)' ], 'DELETE FROM c.t');
+	check_case($dbh, 'a table beside those of EXCEPT', number => 40, severity => 'error', object => 'table c.t',
+		setup => [ 'CREATE TABLE c.t (a int)', 'CREATE TABLE c.u (a int)', 'CREATE PUBLICATION p FOR ALL TABLES EXCEPT (TABLE c.u)' ],
+		finding => 'has no primary key to be the replica identity, so that UPDATE and DELETE fail',
+		remedy => 'ALTER TABLE c.t ADD PRIMARY KEY (...), or ALTER TABLE c.t REPLICA IDENTITY FULL',
+		server => [ @both, 'UPDATE c.u SET a = 2' => '00000', '00000' ], fill => [ ['a'], [] ]);
+}
 check_case($dbh, 'a foreign child', number => 46, severity => 'warning', object => 'table c.t_1',
 	setup => [ 'CREATE TABLE c.t (a int PRIMARY KEY)', 'CREATE FOREIGN TABLE c.t_1 () INHERITS (c.t) SERVER nowhere', 'CREATE PUBLICATION p FOR TABLE ONLY c.t' ],
 	finding => 'is a foreign table, whose changes are not published', remedy => 'ALTER TABLE c.t_1 NO INHERIT c.t');
@@ -400,6 +455,10 @@ check_case($dbh, 'an empty publication', number => 33, severity => 'warning', ob
 	setup => [ 'CREATE TABLE c.t (a int)', 'CREATE PUBLICATION p' ], finding => 'publishes no table', remedy => 'ALTER PUBLICATION p ADD TABLE ...', fill => [ ['c.t'] ]);
 check_case($dbh, 'all of no tables', number => 33, severity => 'warning', object => 'publication p',
 	setup => ['CREATE PUBLICATION p FOR ALL TABLES'], finding => 'publishes no table', remedy => 'create a table', fill => [ sub { $dbh->do('CREATE TABLE c.t (a int)') } ]);
+check_case($dbh, 'all tables but all', number => 33, severity => 'warning', object => 'publication p',
+	setup => [ @parted, 'CREATE PUBLICATION p FOR ALL TABLES EXCEPT (TABLE c.t)' ], finding => 'publishes no table', remedy => 'create a table',
+	truth => sub { is($dbh->selectrow_array(q{SELECT count(*) > 0 FROM pg_publication_tables WHERE pubname = 'p'}), $_[0] eq 'before' ? 0 : 1, "the server's list ($_[0])"); },
+	fill => [ sub { $dbh->do('CREATE TABLE c.t2 (a int)') } ]) if $major >= 19;
 check_case($dbh, 'an empty schema', number => 33, severity => 'warning', object => 'publication p',
 	setup => ['CREATE PUBLICATION p FOR TABLES IN SCHEMA c'], finding => 'publishes no table', remedy => 'ALTER PUBLICATION p ADD TABLE ...',
 	fill => [ sub { $dbh->do('CREATE TABLE c.t (a int)') } ]) if $major >= 15;

@@ -7,7 +7,9 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use CheckUp;
+use IPC::Run ();
 use PgoutputExt;
+use PostgreSQL::Test::Utils ();
 use ReplicationClient;
 use Test::More;
 
@@ -48,6 +50,17 @@ sub reading
 	my $read = read_slot($dbh, $_[0] // 's', options => [ standard_options('p') ]);
 	return $read->{error} ? $read->{error}{sqlstate} : '00000';
 }
+
+# Something that streams from a physical slot, as a standby does.
+sub standby
+{
+	my ($slot) = @_;
+	my $directory = PostgreSQL::Test::Utils::tempdir();
+	my $process = IPC::Run::start([ 'pg_receivewal', '-D', $directory, '-S', $slot, '--synchronous', '--no-loop', '-d', $node->connstr('postgres') ], '2>', \my $errors);
+	$node->poll_query_until('postgres', "SELECT active FROM pg_replication_slots WHERE slot_name = '$slot'") or die "nothing streams: $errors\n";
+	return bless { process => $process }, 'Standby';
+}
+sub Standby::finish { my ($self) = @_; $self->{process}->signal('INT'); $self->{process}->finish; return; }
 
 # ---- 10 to 13: not a slot to read here ------------------------------------------
 
@@ -93,7 +106,16 @@ $client->close;
 $node->poll_query_until('postgres', q{SELECT bool_and(NOT active) FROM pg_replication_slots}) or die "still active\n";
 $dbh->do(q{SELECT pg_create_physical_replication_slot('physical', true)});
 is(row(17, slot => 'physical'), 'note: is inactive: a physical slot that no standby uses holds back WAL | start its standby, or drop it', 'inactive, physical');
+is($dbh->selectrow_array(q{SELECT active FROM pg_replication_slots WHERE slot_name = 'physical'}), 0, 'inactive, physical: the server says so');
+my $standby = standby('physical');
+is(row(17, slot => 'physical'), '', 'inactive, physical: gone while something streams from it');
+$standby->finish;
+$node->poll_query_until('postgres', q{SELECT bool_and(NOT active) FROM pg_replication_slots}) or die "still active\n";
 drop('physical');
+is(row(17, slot => 'physical'), '', 'inactive, physical: gone once it is dropped');
+drop('s');
+is(row(17), '', 'inactive: gone once it is dropped');
+create('s');
 
 # ---- 16, 15, 14: behind, about to be lost, lost --------------------------------------
 
@@ -179,6 +201,19 @@ if ($major >= 17)
 	$dbh->do(q{SET statement_timeout = '2s'});
 	is(reading('kept'), '57014', 'the server waits');
 	$dbh->do('RESET statement_timeout');
+	my $stream = standby('standby');
+	is(row(23, slot => 'kept'), '', 'a standby slot that nobody uses: gone once its standby streams');
+	is(reading('kept'), '00000', 'the server does not wait once its standby streams');
+	$stream->finish;
+	$node->poll_query_until('postgres', q{SELECT bool_and(NOT active) FROM pg_replication_slots}) or die "still active\n";
+	drop('standby');
+	is(row(23, slot => 'kept'), 'error: sends nothing: it waits for slot standby of synchronized_standby_slots, which does not exist | take the slot out of synchronized_standby_slots and reload', 'a standby slot that is gone');
+	create('standby');
+	is(row(23, slot => 'kept'), 'error: sends nothing: it waits for slot standby of synchronized_standby_slots, which is a logical one | take the slot out of synchronized_standby_slots and reload', 'a logical slot in the place of a standby slot');
+	$dbh->do('INSERT INTO t VALUES (1001)');
+	$dbh->do(q{SET statement_timeout = '2s'});
+	is(reading('kept'), '57014', 'the server waits for it');
+	$dbh->do('RESET statement_timeout');
 	setting('synchronized_standby_slots', q{''});
 	is(row(23, slot => 'kept'), '', 'a standby slot that nobody uses: gone');
 	is(reading('kept'), '00000', 'the server does not wait any more');
@@ -203,6 +238,18 @@ is(row(25, slot => 'plain'),
 setting('dynamic_library_path', $path);
 is(row(25, slot => 'plain'),
 	'note: is decoded by pgoutput_ext, found first in dynamic_library_path, for every role but: "regress Other" (role) | take $libdir/pgoutput_ext out of dynamic_library_path, where the server\'s pgoutput is wanted', 'the server has it first');
+# what decodes is told by an option that pgoutput does not know
+sub decodes
+{
+	my $other = connect_db($node);
+	my $read = read_slot($other, 'plain', options => [ standard_options('p'), missing_publication => 'error' ]);
+	$other->disconnect;
+	return $read->{error} ? 'pgoutput' : 'pgoutput_ext';
+}
+is(decodes(), 'pgoutput_ext', 'the server has it first: so it does');
+setting('dynamic_library_path', q{'$libdir'});
+like(row(25, slot => 'plain'), qr/^note: is decoded by the server's own pgoutput, for every role but: /, 'the server has it first: gone once the folder is taken out');
+is(decodes(), 'pgoutput', 'once the folder is taken out: so it does');
 setting('dynamic_library_path', undef);
 $dbh->do("DROP ROLE $_") foreach 'regress_reader', '"regress Other"';
 $dbh->do($pgoutput =~ s/^.*: //r =~ s/\.\.\./copied/r);
@@ -214,6 +261,8 @@ if ($major >= 15)
 	$dbh->do(q{SELECT pg_create_logical_replication_slot('two', 'pgoutput_ext', false, true)});
 	like(row(24, slot => 'two'), qr/^note: has two_phase = true: prepared transactions come at PREPARE TRANSACTION/, 'two_phase');
 	like(row(24), qr/^note: has two_phase = false: prepared transactions come at COMMIT PREPARED/, 'no two_phase');
+	my ($look) = row(24) =~ /\| see that its subscription says the same: (SELECT .*)$/;
+	is_deeply($dbh->selectall_arrayref($look), [], 'two_phase: what the remedy says to ask can be asked');
 	$dbh->begin_work;
 	$dbh->do('INSERT INTO t VALUES (77)');
 	$dbh->do(q{PREPARE TRANSACTION 'x'});
@@ -257,22 +306,55 @@ is(read_slot($dbh, 's', options => [ standard_options('young') ])->{error}, unde
 
 # ---- 60, 61, 28: settings ---------------------------------------------------------------------------
 
-foreach my $case ([ 'DateStyle', 'SQL, DMY', 'ISO' ], [ 'IntervalStyle', 'iso_8601', 'postgres' ], [ 'bytea_output', 'escape', 'hex' ], [ 'extra_float_digits', '0', '1' ])
+# A new session's text of a value that depends on the setting, and what it has to be.
+my %text = (
+	DateStyle => [ q{SELECT '2026-02-01'::date}, '2026-02-01' ],
+	IntervalStyle => [ q{SELECT '1 day 2 h'::interval}, '1 day 02:00:00' ],
+	bytea_output => [ q{SELECT '\x41'::bytea::text}, '\x41' ],
+	extra_float_digits => [ q{SELECT (1::float8 / 3)::text}, '0.3333333333333333' ]);
+
+sub text_is_good
 {
-	my ($name, $odd, $good) = @$case;
+	my ($name) = @_;
+	my $text = qx{psql -X -A -t -d "@{[ $node->connstr('postgres') ]} user=regress_text" -c "$text{$name}[0]"};
+	chomp $text;
+	return $text eq $text{$name}[1] ? 1 : 0;
+}
+
+$dbh->do('CREATE ROLE regress_text LOGIN REPLICATION');
+foreach my $case ([ 'DateStyle', q{'SQL', 'DMY'}, 'SQL, DMY', 'ISO' ], [ 'IntervalStyle', q{'iso_8601'}, 'iso_8601', 'postgres' ], [ 'bytea_output', q{'escape'}, 'escape', 'hex' ], [ 'extra_float_digits', '0', '0', '1' ])
+{
+	my ($name, $odd, $shown, $good) = @$case;
 	my $found = sub { join "\n", map { "$_->{finding} | $_->{remedy}" } grep { $_->{number} == $_[0] && $_->{object} eq "setting $name" } check_rows($dbh, publications => ['p']) };
-	setting($name, $odd eq 'SQL, DMY' ? q{'SQL', 'DMY'} : "'$odd'");
-	is($found->(60), "is $odd by default | ALTER SYSTEM SET $name = '$good' and reload, or set it for the client's role, or use the option value_format", "$name of the server");
-	setting($name, "'$good'");
+	setting($name, $odd);
+	is($found->(60), "is $shown by default | ALTER SYSTEM SET $name = '$good' and reload, or set it for the client's role, or use the option value_format", "$name of the server");
+	is(text_is_good($name), 0, "$name of the server: a session's text says so");
+	setting($name, $found->(60) =~ /ALTER SYSTEM SET \w+ = (\S+)/);
 	is($found->(60), '', "$name of the server: gone");
+	is(text_is_good($name), 1, "$name of the server: a session's text says so");
 	setting($name, undef);
 
-	$dbh->do("ALTER DATABASE postgres SET $name = " . ($odd eq 'SQL, DMY' ? q{'SQL', 'DMY'} : "'$odd'"));
-	is($found->(61), "is $odd in this database | ALTER DATABASE postgres SET $name = '$good', or use the option value_format", "$name of the database");
-	$dbh->do("ALTER DATABASE postgres SET $name = '$good'");
-	is($found->(61), '', "$name of the database: gone");
-	$dbh->do("ALTER DATABASE postgres RESET $name");
+	foreach my $where (
+		[ 'DATABASE postgres', ' in this database' ],
+		[ 'ROLE ALL', ' for all roles' ],
+		[ 'ROLE regress_text', ' for role regress_text' ],
+		[ 'ROLE regress_text IN DATABASE postgres', ' for role regress_text in this database' ])
+	{
+		my ($of, $words) = @$where;
+		$dbh->do("ALTER $of SET $name = $odd");
+		is($found->(61), "is $shown$words | ALTER $of SET $name = '$good', or use the option value_format", "$name of $of");
+		is(text_is_good($name), 0, "$name of $of: a session's text says so");
+		# a new session does not take it for the server's own
+		my $other = connect_db($node);
+		is_deeply([ grep { $_->{number} == 60 } check_rows($other, publications => ['p']) ], [], "$name of $of: not the server's");
+		$other->disconnect;
+		$dbh->do($found->(61) =~ /\| (.*), or use/);
+		is($found->(61), '', "$name of $of: gone");
+		is(text_is_good($name), 1, "$name of $of: a session's text says so");
+		$dbh->do("ALTER $of RESET $name");
+	}
 }
+$dbh->do('DROP ROLE regress_text');
 
 setting('wal_level', 'replica');
 $dbh->do('SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots');

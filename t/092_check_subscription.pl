@@ -63,6 +63,22 @@ ok($node->poll_query_until('target', q{SELECT count(*) = 1 FROM pg_prepared_xact
 $dbh->do(q{ROLLBACK PREPARED 'x'});
 $node->poll_query_until('target', q{SELECT count(*) = 0 FROM pg_prepared_xacts}) or die "not rolled back\n";
 
+# failover the other way round: the slot has it alone
+if ($major >= 17)
+{
+	$target->do('ALTER SUBSCRIPTION s DISABLE');
+	idle();
+	$target->do('ALTER SUBSCRIPTION s SET (slot_name = NONE)');
+	$target->do('ALTER SUBSCRIPTION s SET (failover = false)');
+	$target->do(q{ALTER SUBSCRIPTION s SET (slot_name = 'copied')});
+	is_deeply([ found('copied', 27) ],
+		['warning: subscription s has failover = false, but slot copied of this server has true: if it reads that one, standbys synchronize the slot nevertheless'], 'failover of the slot alone');
+	is($dbh->selectrow_array(q{SELECT failover FROM pg_replication_slots WHERE slot_name = 'copied'}), 1, 'failover of the slot alone: the server says so');
+	$target->do($_) foreach split /; /, (remedy('copied', 27))[0];
+	is_deeply([ found('copied', 27) ], [], 'failover of the slot alone: gone');
+	is($dbh->selectrow_array(q{SELECT failover FROM pg_replication_slots WHERE slot_name = 'copied'}), 0, 'failover of the slot alone: the server says so');
+}
+
 # the other way round: the slot has it, the subscription does not
 $target->do('ALTER SUBSCRIPTION s DISABLE');
 idle();

@@ -75,6 +75,7 @@ sub follow
 
 	# explanations that are no part of the statement
 	$remedy =~ s/ \(unique, not deferrable, of NOT NULL columns\)//;
+	$remedy =~ s/ \(the primary key of each partition that lacks it\)//;
 	$remedy =~ s/, if clients need them$//;
 	$remedy =~ s/ and use the option \w+$//;
 	foreach my $table (@tables)
