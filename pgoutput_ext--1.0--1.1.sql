@@ -919,3 +919,29 @@ BEGIN ATOMIC
 		  SELECT * FROM pgoutput_ext_check_settings()) f
 	ORDER BY array_position(ARRAY['error', 'warning', 'note'], f.severity), f.number, f.object, f.finding;
 END;
+
+/* ---- pgoutput_ext_traffic ----------------------------------------------------- */
+
+CREATE FUNCTION pgoutput_ext_traffic(
+	slot_name name,
+	upto_lsn pg_lsn DEFAULT NULL,
+	upto_nchanges integer DEFAULT NULL,
+	VARIADIC options text[] DEFAULT '{}',
+	OUT kind text,
+	OUT schema_name text,
+	OUT table_name text,
+	OUT relation_oid oid,
+	OUT inserts bigint,
+	OUT updates bigint,
+	OUT deletes bigint,
+	OUT truncates bigint,
+	OUT transactions bigint,
+	OUT messages bigint,
+	OUT bytes bigint,
+	OUT largest_message bigint)
+RETURNS SETOF record
+LANGUAGE c VOLATILE COST 10000 ROWS 100
+AS 'MODULE_PATHNAME';
+
+COMMENT ON FUNCTION pgoutput_ext_traffic(name, pg_lsn, integer, text[]) IS
+'what a pgoutput or pgoutput_ext slot has waiting, by table; it stays in the slot';

@@ -20,10 +20,15 @@
 #include "replication/logicalproto.h"
 #include "replication/origin.h"
 #include "replication/reorderbuffer.h"
+#include "replication/slot.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
 #if PG_VERSION_NUM < 150000
+#include "access/xlog.h"
+#include "miscadmin.h"
 #include "utils/int8.h"
+#else
+#include "access/xlogrecovery.h"
 #endif
 
 #if PG_VERSION_NUM < 140000
@@ -264,6 +269,45 @@ compat_allow_two_phase(LogicalDecodingContext *ctx, bool allow)
 {
 #ifdef HAVE_TWO_PHASE_OPTION
 	ctx->twophase_opt_given = allow;
+#endif
+}
+
+/*
+ * A slot is read by the server's functions with these: may the user, up to where,
+ * and the slot becomes this process's.  14 keeps the check to itself.
+ */
+static inline void
+compat_check_slot_permissions(void)
+{
+#if PG_VERSION_NUM >= 150000
+	CheckSlotPermissions();
+#else
+	if (!superuser() && !has_rolreplication(GetUserId()))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be superuser or replication role to use replication slots")));
+#endif
+}
+
+static inline XLogRecPtr
+compat_end_of_wal(void)
+{
+	if (RecoveryInProgress())
+		return GetXLogReplayRecPtr(NULL);
+#if PG_VERSION_NUM >= 150000
+	return GetFlushRecPtr(NULL);
+#else
+	return GetFlushRecPtr();
+#endif
+}
+
+static inline void
+compat_acquire_slot(const char *name)
+{
+#if PG_VERSION_NUM >= 180000
+	ReplicationSlotAcquire(name, true, true);
+#else
+	ReplicationSlotAcquire(name, true);
 #endif
 }
 

@@ -19,31 +19,48 @@
 
 #include "reader/message_json.h"
 
+/* ERROR 22P03 that says what is wrong with a message. */
+static void
+report_malformed(const WireError *error)
+{
+	if (error->message == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("malformed logical replication message at byte %zu",
+						error->offset),
+				 errdetail("Expected %s, found %s.", error->expected,
+						   error->found)));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+			 errmsg("malformed %s message at byte %zu", error->message,
+					error->offset),
+			 error->field != NULL
+			 ? errdetail("Expected %s in \"%s\", found %s.", error->expected,
+						 error->field, error->found)
+			 : errdetail("Expected %s, found %s.", error->expected,
+						 error->found)));
+}
+
 void
 parse_message(const char *data, Size length, bool in_stream,
 			  WireMessage *message)
 {
 	WireError	error;
 
-	if (wire_parse((const unsigned char *) data, length, in_stream, message,
-				   &error))
-		return;
-	if (error.message == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-				 errmsg("malformed logical replication message at byte %zu",
-						error.offset),
-				 errdetail("Expected %s, found %s.", error.expected,
-						   error.found)));
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-			 errmsg("malformed %s message at byte %zu", error.message,
-					error.offset),
-			 error.field != NULL
-			 ? errdetail("Expected %s in \"%s\", found %s.", error.expected,
-						 error.field, error.found)
-			 : errdetail("Expected %s, found %s.", error.expected,
-						 error.found)));
+	if (!wire_parse((const unsigned char *) data, length, in_stream, message,
+					&error))
+		report_malformed(&error);
+}
+
+void
+parse_message_head(const char *data, Size length, bool in_stream,
+				   WireMessage *message)
+{
+	WireError	error;
+
+	if (!wire_parse_head((const unsigned char *) data, length, in_stream,
+						 message, &error))
+		report_malformed(&error);
 }
 
 /* A timestamp in UTC whatever the session says; a number if it is none. */

@@ -26,6 +26,10 @@ typedef struct MessageRow
 extern void parse_message(const char *data, Size length, bool in_stream,
 						  WireMessage *message);
 
+/* The same for the fields in front of a tuple or of columns alone. */
+extern void parse_message_head(const char *data, Size length, bool in_stream,
+							   WireMessage *message);
+
 /*
  * Adds a field under its own name, if it is a scalar, a string or bytes; false
  * for others, which are not added.

@@ -422,9 +422,21 @@ is_absent(const WireFieldSpec *spec, bool in_stream, const WireCursor *cursor)
 	}
 }
 
-bool
-wire_parse(const unsigned char *data, size_t length, bool in_stream,
-		   WireMessage *message, WireError *error)
+/* Does the field have parts, whose number the message says? */
+static bool
+has_items(WireFieldKind kind)
+{
+	return kind == WIRE_COLUMNS || kind == WIRE_NEW_TUPLE ||
+		kind == WIRE_OLD_TUPLE || kind == WIRE_OPTIONAL_OLD_TUPLE;
+}
+
+/*
+ * Parses a message, or of one with a tuple or columns only what is in front of
+ * them.
+ */
+static bool
+parse(const unsigned char *data, size_t length, bool in_stream,
+	  bool head_only, WireMessage *message, WireError *error)
 {
 	WireCursor	cursor = {data, data, data + length};
 	const WireMessageSpec *spec = wire_messages;
@@ -448,6 +460,8 @@ wire_parse(const unsigned char *data, size_t length, bool in_stream,
 
 		if (spec->fields[i].kind == WIRE_END)
 			break;
+		if (head_only && has_items(spec->fields[i].kind))
+			return true;
 		if (is_absent(&spec->fields[i], in_stream, &cursor))
 		{
 			if (spec->fields[i].kind == WIRE_ABORT_LSN)
@@ -467,6 +481,20 @@ wire_parse(const unsigned char *data, size_t length, bool in_stream,
 	if (remaining(&cursor) > 0)
 		return too_short(&cursor, error, "the end of the message");
 	return true;
+}
+
+bool
+wire_parse(const unsigned char *data, size_t length, bool in_stream,
+		   WireMessage *message, WireError *error)
+{
+	return parse(data, length, in_stream, false, message, error);
+}
+
+bool
+wire_parse_head(const unsigned char *data, size_t length, bool in_stream,
+				WireMessage *message, WireError *error)
+{
+	return parse(data, length, in_stream, true, message, error);
 }
 
 WireCursor

@@ -119,6 +119,14 @@ extern bool wire_parse(const unsigned char *data, size_t length,
 					   WireError *error);
 
 /*
+ * The same for the fields in front of a tuple or of columns, in a time that does
+ * not depend on their size: these, and what is behind them, are not looked at.
+ */
+extern bool wire_parse_head(const unsigned char *data, size_t length,
+							bool in_stream, WireMessage *message,
+							WireError *error);
+
+/*
  * Walks the items of a field of a message that wire_parse() accepted: call
  * wire_first() and then the function for the field's items field->number
  * times.

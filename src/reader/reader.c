@@ -18,19 +18,16 @@
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "replication/logicalproto.h"
-#include "replication/slot.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/pg_lsn.h"
 #include "utils/tuplestore.h"
 
 #include "compat.h"
 #include "reader/message_json.h"
+#include "reader/slot_call.h"
 
 /* the number of messages fetched at once adapts to their size */
 #define MAX_BATCH_MESSAGES 256
@@ -58,26 +55,9 @@ COMPAT_FUNCTION_INFO_V1(pgoutput_ext_decode_stream);
 static RowSink
 start_rows(FunctionCallInfo fcinfo, bool in_stream)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	MemoryContext old;
 	RowSink		sink;
 
-	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) ||
-		(rsinfo->allowedModes & SFRM_Materialize) == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("set-valued function called in context that cannot accept a set")));
-
-	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
-	if (get_call_result_type(fcinfo, NULL, &sink.desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	sink.store = tuplestore_begin_heap((rsinfo->allowedModes & SFRM_Materialize_Random) != 0,
-									   false, work_mem);
-	rsinfo->returnMode = SFRM_Materialize;
-	rsinfo->setResult = sink.store;
-	rsinfo->setDesc = sink.desc;
-	MemoryContextSwitchTo(old);
-
+	sink.store = begin_result(fcinfo, &sink.desc);
 	sink.state = stream_state_create(in_stream);
 	sink.per_message = AllocSetContextCreate(CurrentMemoryContext,
 											 "pgoutput_ext message",
@@ -132,161 +112,10 @@ finish_rows(RowSink *sink)
 	MemoryContextDelete(sink->per_message);
 }
 
-/*
- * Is the slot one of pgoutput_ext?  Another plugin's output than pgoutput's
- * would not be understood; ERROR 55000.
- */
-static bool
-check_plugin(const char *slot_name)
-{
-	ReplicationSlot *slot;
-	NameData	plugin;
-	Oid			database;
-
-	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
-	slot = SearchNamedReplicationSlot(slot_name, false);
-	if (slot != NULL)
-	{
-		SpinLockAcquire(&slot->mutex);
-		plugin = slot->data.plugin;
-		database = slot->data.database;
-		SpinLockRelease(&slot->mutex);
-	}
-	LWLockRelease(ReplicationSlotControlLock);
-
-	/* the server has its own words for a missing or physical slot */
-	if (slot == NULL || !OidIsValid(database))
-		return false;
-	if (strcmp(NameStr(plugin), "pgoutput_ext") == 0)
-		return true;
-	if (strcmp(NameStr(plugin), "pgoutput") != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("replication slot \"%s\" uses the output plugin \"%s\"",
-						slot_name, NameStr(plugin)),
-				 errdetail("Only the messages of pgoutput and pgoutput_ext can be read."),
-				 errhint("Use pg_logical_slot_peek_changes or pg_logical_slot_get_changes for this slot.")));
-	return false;
-}
-
-/*
- * All publications of the database, as publication_names wants them.  Inside
- * SPI; the result is in its context.
- */
-static const char *
-all_publications(void)
-{
-	bool		isnull;
-	Datum		names;
-	int			result;
-
-	result = SPI_execute("SELECT pg_catalog.string_agg(pg_catalog.quote_ident(p.pubname::pg_catalog.text), ',' ORDER BY p.pubname)"
-						 " FROM pg_catalog.pg_publication p", true, 0);
-	if (result != SPI_OK_SELECT || SPI_processed != 1)
-		elog(ERROR, "could not list the publications: %s",
-			 SPI_result_code_string(result));
-
-	names = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1,
-						  &isnull);
-	if (isnull)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("this database has no publication"),
-				 errhint("Create a publication, or name those to be read with the option publication_names.")));
-	return TextDatumGetCString(names);
-}
-
-/* Is there such an option in the list of names and values? */
-static bool
-has_option(Datum *options, int noptions, const char *name)
-{
-	for (int i = 0; i < noptions; i += 2)
-		if (strcmp(TextDatumGetCString(options[i]), name) == 0)
-			return true;
-	return false;
-}
-
-/* Adds an option and its value to the list at *all, of *nall elements. */
 static void
-add_option(Datum *all, int *nall, const char *name, const char *value)
+fetch_one(void *portal)
 {
-	all[(*nall)++] = CStringGetTextDatum(name);
-	all[(*nall)++] = CStringGetTextDatum(value);
-}
-
-/*
- * The options with the defaults of those left out in front.  Inside SPI.
- * *publications is set to the default publication_names, if that was needed:
- * all there are now, of which some may not have existed at the slot's position,
- * and pgoutput_ext can be told not to mind.  A list that is none is left for
- * the server to complain about.
- */
-static Datum
-complete_options(ArrayType *given, bool is_ext, const char **publications)
-{
-	Datum	   *options;
-	bool	   *nulls;
-	int			noptions;
-	Datum	   *all;
-	int			nall = 0;
-
-	if (ARR_NDIM(given) > 1 || array_contains_nulls(given))
-		return PointerGetDatum(given);
-	deconstruct_array(given, TEXTOID, -1, false, TYPALIGN_INT, &options,
-					  &nulls, &noptions);
-	if (noptions % 2 != 0)
-		return PointerGetDatum(given);
-
-	all = palloc(sizeof(Datum) * (noptions + 8));
-	if (!has_option(options, noptions, "proto_version"))
-		add_option(all, &nall, "proto_version",
-				   CppAsString2(LOGICALREP_PROTO_MAX_VERSION_NUM));
-	if (!has_option(options, noptions, "publication_names"))
-	{
-		*publications = all_publications();
-		add_option(all, &nall, "publication_names", *publications);
-		if (is_ext && !has_option(options, noptions, "missing_publication"))
-			add_option(all, &nall, "missing_publication", "skip");
-	}
-	if (!has_option(options, noptions, "messages"))
-		add_option(all, &nall, "messages", "true");
-	memcpy(all + nall, options, sizeof(Datum) * noptions);
-	return PointerGetDatum(construct_array(all, nall + noptions, TEXTOID, -1,
-										   false, TYPALIGN_INT));
-}
-
-/*
- * The first fetch, in which the server decodes everything.  Its output plugins
- * convert text to the client's encoding, which the rows shown here are not in:
- * they are converted on their way to the client.  So for this time the client
- * has the server's encoding, and the old one again before an error is sent.
- */
-static void
-fetch_first(Portal portal)
-{
-	int			nestlevel;
-
-	if (pg_get_client_encoding() == GetDatabaseEncoding())
-	{
-		SPI_cursor_fetch(portal, true, 1);
-		return;
-	}
-
-	nestlevel = NewGUCNestLevel();
-	PG_TRY();
-	{
-		(void) set_config_option("client_encoding", GetDatabaseEncodingName(),
-								 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
-								 true, 0, false);
-		SPI_cursor_fetch(portal, true, 1);
-	}
-	PG_CATCH();
-	{
-		AtEOXact_GUC(false, nestlevel);
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
-	AtEOXact_GUC(true, nestlevel);
+	SPI_cursor_fetch(portal, true, 1);
 }
 
 /* Adds the rows of the messages that SPI has fetched; returns their bytes. */
@@ -316,16 +145,6 @@ add_fetched(RowSink *sink)
 	return bytes;
 }
 
-static void
-publications_context(void *arg)
-{
-	const char *const *publications = arg;
-
-	if (*publications != NULL)
-		errcontext("reading all publications, since the option publication_names is not given: %s",
-				   *publications);
-}
-
 /* Reads the slot named in the arguments with one of the server's functions. */
 static Datum
 read_slot(FunctionCallInfo fcinfo, const char *query)
@@ -346,11 +165,11 @@ read_slot(FunctionCallInfo fcinfo, const char *query)
 		nulls[i] = PG_ARGISNULL(i) ? 'n' : ' ';
 	}
 	if (!PG_ARGISNULL(0))
-		is_ext = check_plugin(NameStr(*PG_GETARG_NAME(0)));
+		is_ext = check_slot_plugin(NameStr(*PG_GETARG_NAME(0)));
 
 	SPI_connect();
 	if (!PG_ARGISNULL(3))
-		values[3] = complete_options(PG_GETARG_ARRAYTYPE_P(3), is_ext,
+		values[3] = complete_slot_options(PG_GETARG_ARRAYTYPE_P(3), is_ext,
 									 &publications);
 
 	callback.callback = publications_context;
@@ -360,7 +179,8 @@ read_slot(FunctionCallInfo fcinfo, const char *query)
 
 	portal = SPI_cursor_open_with_args(NULL, query, 4, types, values, nulls,
 									   false, CURSOR_OPT_NO_SCROLL);
-	fetch_first(portal);
+	/* the server decodes everything now */
+	in_database_encoding(fetch_one, portal);
 	error_context_stack = callback.previous;
 
 	while (SPI_processed > 0)
