@@ -83,8 +83,8 @@ SELECT confirmed_flush_lsn = :'confirmed' AS not_moved, active FROM pg_replicati
 SELECT kind, table_name, inserts, messages FROM pgoutput_ext_traffic('traffic_pgoutput_ext', :'upto', 1, 'publication_names', 'traffic', 'empty_transactions', 'skip');
 SELECT count(*) FROM pgoutput_ext_traffic('traffic_pgoutput_ext', '0/1', NULL, 'publication_names', 'traffic');
 
--- Streams that take turns; a transaction counts once for a relation.
-SELECT count(*) FROM pg_logical_slot_get_binary_changes('traffic_pgoutput_ext', NULL, NULL, 'proto_version', '1', 'publication_names', 'traffic') HAVING count(*) < 0;
+-- A streamed transaction counts once for a relation; t/032 has streams that take turns.
+SELECT count(*) FROM pg_logical_slot_get_binary_changes('traffic_pgoutput_ext', NULL, NULL, 'proto_version', '1', 'publication_names', 'traffic') HAVING count(*) = 0;
 SET logical_decoding_work_mem = '64kB';
 BEGIN;
 INSERT INTO two SELECT i, repeat('x', 100) FROM generate_series(100, 2000) i;
@@ -133,7 +133,7 @@ BEGIN
 END $$;
 
 -- It can be cancelled inside one transaction.
-INSERT INTO two SELECT i FROM generate_series(10000, 210000) i;
+INSERT INTO two SELECT i FROM generate_series(10001, 110000) i;
 SET statement_timeout = '10ms';
 SELECT count(*) FROM pgoutput_ext_traffic('traffic_pgoutput_ext', NULL, NULL, 'publication_names', 'traffic');
 RESET statement_timeout;
