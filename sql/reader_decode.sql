@@ -205,6 +205,21 @@ SELECT names(ARRAY[
 SELECT names(ARRAY[stream_relation('00000007', 't'), '\x49 00000007 00004001 4e 0001 6e', '\x45',
 	'\x49 00004001 4e 0001 6e']::bytea[], true);
 
+-- Many relations in one stream, each announced twice: committed they are known to all, aborted to none.
+CREATE FUNCTION many(first int, last int, xid text, name text) RETURNS bytea[] LANGUAGE sql AS $$
+	SELECT array_agg(decode('52' || xid || lpad(to_hex(i), 8, '0'), 'hex') || 's'::bytea || '\x00' || (name || i)::bytea ||
+		'\x0064 0001 01 696400 00000017 ffffffff' ORDER BY i) FROM generate_series(first, last) i $$;
+CREATE FUNCTION rows_of(first int, last int) RETURNS bytea[] LANGUAGE sql AS $$
+	SELECT array_agg(decode('49' || lpad(to_hex(i), 8, '0') || '4e00016e', 'hex') ORDER BY i) FROM generate_series(first, last) i $$;
+CREATE FUNCTION streamed(ending bytea) RETURNS bytea[] LANGUAGE sql AS $$
+	SELECT many(16001, 18000, '', 'before') || '\x53 00000007 01'::bytea || many(16001, 17000, '00000007', 'old') ||
+		many(16001, 17000, '00000007', 'new') || '\x45'::bytea || ending || rows_of(16001, 18000) $$;
+SELECT what, count(*), min(relation), max(relation) FROM (VALUES
+		('committed', '\x63 00000007 00 0000000190000001 0000000190000002 0003047c67f66614'::bytea),
+		('aborted', '\x41 00000007 00000007'), ('open', '\x41 00000007 00000008')) v (what, ending),
+	pgoutput_ext_decode_stream(streamed(ending)) r
+WHERE message = 'Insert' GROUP BY what, relation ~ 'new', relation ~ 'old' ORDER BY what, min(relation);
+
 -- Sequences that cannot be.
 SELECT names('{"\\x4900004001 4e 0001 6e"}');
 SELECT names('{"\\x45"}');

@@ -273,11 +273,12 @@ compat_allow_two_phase(LogicalDecodingContext *ctx, bool allow)
 }
 
 /*
- * A slot is read by the server's functions with these: may the user, up to where,
- * and the slot becomes this process's.  14 keeps the check to itself.
+ * A slot is read by the server's functions with these: may the user, can the
+ * server, up to where, and the slot becomes this process's.  14 keeps the first
+ * to itself.
  */
 static inline void
-compat_check_slot_permissions(void)
+compat_check_decoding_allowed(void)
 {
 #if PG_VERSION_NUM >= 150000
 	CheckSlotPermissions();
@@ -286,6 +287,11 @@ compat_check_slot_permissions(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must be superuser or replication role to use replication slots")));
+#endif
+#if PG_VERSION_NUM >= 190000
+	CheckLogicalDecodingRequirements(false);
+#else
+	CheckLogicalDecodingRequirements();
 #endif
 }
 

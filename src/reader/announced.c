@@ -35,12 +35,13 @@ typedef struct RelationEntry
 {
 	RelationKey key;			/* hash key */
 	AnnouncedRelation *relation;
+	struct RelationEntry *next; /* of the streamed transaction, if in one */
 } RelationEntry;
 
 typedef struct TransactionEntry
 {
 	TransactionId xid;			/* hash key */
-	List	   *oids;			/* of the relations announced in it */
+	RelationEntry *relations;	/* those announced in it */
 } TransactionEntry;
 
 static HTAB *
@@ -222,10 +223,13 @@ build_relation(StreamState *state, const WireMessage *message)
 	return relation;
 }
 
-/* Puts a relation in place of what was known under its key. */
-static void
+/*
+ * Puts a relation in place of what was known under its key.  *is_new says if
+ * there was nothing.
+ */
+static RelationEntry *
 put_relation(StreamState *state, TransactionId xid, Oid oid,
-			 AnnouncedRelation *relation)
+			 AnnouncedRelation *relation, bool *is_new)
 {
 	RelationKey key = {xid, oid};
 	bool		found;
@@ -234,7 +238,11 @@ put_relation(StreamState *state, TransactionId xid, Oid oid,
 
 	if (found)
 		MemoryContextDelete(entry->relation->context);
+	else
+		entry->next = NULL;
 	entry->relation = relation;
+	*is_new = !found;
+	return entry;
 }
 
 static void
@@ -243,46 +251,46 @@ note_relation(StreamState *state, const WireMessage *message)
 	Oid			oid = (Oid) wire_field(message, WIRE_OID)->number;
 	TransactionId xid = state->in_stream ? state->xid : InvalidTransactionId;
 	AnnouncedRelation *relation = build_relation(state, message);
+	bool		is_new;
+	RelationEntry *entry = put_relation(state, xid, oid, relation, &is_new);
 
-	if (TransactionIdIsValid(xid))
+	if (TransactionIdIsValid(xid) && is_new)
 	{
 		bool		found;
-		TransactionEntry *entry = hash_search(state->transactions, &xid,
-											  HASH_ENTER, &found);
-		MemoryContext old = MemoryContextSwitchTo(state->context);
+		TransactionEntry *transaction = hash_search(state->transactions, &xid,
+													HASH_ENTER, &found);
 
-		if (!found)
-			entry->oids = NIL;
-		entry->oids = list_append_unique_oid(entry->oids, oid);
-		MemoryContextSwitchTo(old);
+		entry->next = found ? transaction->relations : NULL;
+		transaction->relations = entry;
 	}
-	put_relation(state, xid, oid, relation);
 }
 
 /* What a streamed transaction announced is now for all, or for nobody. */
 static void
 end_streamed(StreamState *state, TransactionId xid, bool keep)
 {
-	TransactionEntry *entry = hash_search(state->transactions, &xid, HASH_FIND,
-										  NULL);
-	ListCell   *cell;
+	TransactionEntry *transaction = hash_search(state->transactions, &xid,
+												HASH_FIND, NULL);
+	RelationEntry *entry;
 
-	if (entry == NULL)
+	if (transaction == NULL)
 		return;
-	foreach(cell, entry->oids)
+	entry = transaction->relations;
+	while (entry != NULL)
 	{
-		RelationKey key = {xid, lfirst_oid(cell)};
-		RelationEntry *found = hash_search(state->relations, &key, HASH_FIND,
-										   NULL);
-		AnnouncedRelation *relation = found->relation;
+		RelationKey key = entry->key;
+		AnnouncedRelation *relation = entry->relation;
+		RelationEntry *next = entry->next;
+		bool		is_new;
 
 		(void) hash_search(state->relations, &key, HASH_REMOVE, NULL);
 		if (keep)
-			put_relation(state, InvalidTransactionId, key.oid, relation);
+			(void) put_relation(state, InvalidTransactionId, key.oid, relation,
+								&is_new);
 		else
 			MemoryContextDelete(relation->context);
+		entry = next;
 	}
-	list_free(entry->oids);
 	(void) hash_search(state->transactions, &xid, HASH_REMOVE, NULL);
 }
 

@@ -563,8 +563,7 @@ pgoutput_ext_traffic(PG_FUNCTION_ARGS)
 	Tuplestorestate *store;
 	TupleDesc	desc;
 
-	compat_check_slot_permissions();
-	CheckLogicalDecodingRequirements();
+	compat_check_decoding_allowed();
 	if (PG_ARGISNULL(0))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
