@@ -170,7 +170,7 @@ read_slot(FunctionCallInfo fcinfo, const char *query)
 	SPI_connect();
 	if (!PG_ARGISNULL(3))
 		values[3] = complete_slot_options(PG_GETARG_ARRAYTYPE_P(3), is_ext,
-									 &publications);
+										  &publications);
 
 	callback.callback = publications_context;
 	callback.arg = &publications;
