@@ -23,6 +23,7 @@ use Exporter 'import';
 use FindBin;
 use IPC::Run ();
 use PgoutputExt;
+use PostgreSQL::Test::Utils ();
 use Test::More ();
 
 our @EXPORT = qw(operations_page section recipe_blocks run_recipe run_block);
@@ -84,6 +85,8 @@ sub run_block
 	}
 	if ($block->{language} eq 'sh')
 	{
+		# a place for files and sockets
+		$text = 'cd ' . PostgreSQL::Test::Utils::tempdir_short() . "\n$text";
 		local %ENV = (%ENV, %{ $params{env} || {} });
 		my $done = IPC::Run::run([ 'sh', '-e' ], '<', \$text, '>&', \$out);
 		return ($done, $out);
@@ -95,7 +98,7 @@ sub run_block
 	return ($done, $out);
 }
 
-# Runs a section's blocks in order, each of which must succeed. Parameters: at (servers
+# Runs a section's blocks in order, and dies at one that fails. Parameters: at (servers
 # by the names that blocks use), with (conditions that hold), replace (placeholders),
 # env (for sh), dbname, before and after (functions, by the number of a block that is run, from 1
 # on; after is given what it wrote). Returns the number of blocks that were run.
@@ -113,8 +116,7 @@ sub run_recipe
 		$params{before}{$number}->() if $params{before}{$number};
 		my ($done, $out) = run_block($block, %params);
 		my ($first) = $block->{text} =~ /\A.*\n(.*)/;
-		Test::More::ok($done, "$block->{where}: $first") or Test::More::diag($out);
-		return $number unless $done;
+		Test::More::ok($done, "$block->{where}: $first") or die "the recipe stops here:\n$out\n";
 		$params{after}{$number}->($out) if $params{after}{$number};
 	}
 	return $number;
