@@ -22,28 +22,29 @@ sub dropin_path { return '$libdir/pgoutput_ext:$libdir' }
 
 sub pg_config
 {
-	my ($what) = @_;
-	chomp(my $dir = `pg_config --$what`);
+	my ($what, $program) = @_;
+	chomp(my $dir = `'@{[ $program // 'pg_config' ]}' --$what`);
 	return $dir;
 }
 
-# A copy of the server under test, programs copied and the rest linked: PostgreSQL
-# finds its files from where its program is.  Returns a hash: install_path (for
+# A copy of the server under test, or of another that is named by its pg_config, programs
+# copied and the rest linked: PostgreSQL finds its files from where its program is.  Returns a hash: install_path (for
 # PostgreSQL::Test::Cluster) and directory (the drop-in's, as it is installed).
 sub copy_installation
 {
+	my ($program) = @_;
 	my $root = PostgreSQL::Test::Utils::tempdir();
 
 	foreach my $what (qw(bindir pkglibdir sharedir))
 	{
-		my $dir = pg_config($what);
+		my $dir = pg_config($what, $program);
 		system('mkdir', '-p', "$root$dir");
 		system($what eq 'bindir' ? "cp -L '$dir'/* '$root$dir'" : "cp -rsT '$dir' '$root$dir'") == 0
 		  or die "cannot copy $dir\n";
 	}
 	my $installation = {
-		install_path => $root . pg_config('bindir') =~ s{/bin$}{}r,
-		directory => $root . pg_config('pkglibdir') . '/pgoutput_ext' };
+		install_path => $root . pg_config('bindir', $program) =~ s{/bin$}{}r,
+		directory => $root . pg_config('pkglibdir', $program) . '/pgoutput_ext' };
 
 	# The link in it leads to the installed library by a path of its own.
 	take_link_away($installation);
