@@ -26,7 +26,7 @@ use PgoutputExt;
 use PostgreSQL::Test::Utils ();
 use Test::More ();
 
-our @EXPORT = qw(operations_page section recipe_blocks run_recipe run_block);
+our @EXPORT = qw(section recipe_blocks run_recipe run_block told_on_page);
 
 my $where_line = qr/\A(?:--|#) ([a-z ]+?)(?:, (?:(\d+)(?: to (\d+)| (and newer))?))?(?:, with (\w+))?\n/;
 
@@ -69,6 +69,30 @@ sub recipe_blocks
 	}
 	die "section \"$title\" has no blocks\n" unless @blocks;
 	return @blocks;
+}
+
+# Test: the page says of a message, in a row of a table of the section, what the server says, with this
+# SQLSTATE if that is given, for the version under test; and no row that is for another one has the
+# same words.
+sub told_on_page
+{
+	my ($title, $name, $message, $sqlstate) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	my @rows;
+
+	foreach my $row (section($title) =~ /^\| (`.*) \|$/mg)
+	{
+		my @cells = split / \| ?/, $row;
+		my ($words) = $cells[0] =~ /\A`(.*)`\z/ or next;
+		my $pattern = join '.*', map { quotemeta } split /\.\.\./, $words, -1;
+		next unless $message =~ /\A$pattern\z/;
+		my $versions = $cells[ defined $sqlstate ? 2 : 1 ];
+		my @range = $versions =~ /^(\d+)(?: to (\d+)| (and newer))$/;
+		next unless applies(@range);
+		push @rows, defined $sqlstate ? $cells[1] : 'told';
+	}
+	Test::More::is_deeply(\@rows, [ $sqlstate // 'told' ], "$name: $message");
+	return;
 }
 
 # Runs one block, at a node in SQL or as a shell script. Returns whether it succeeded, and
