@@ -8,6 +8,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use DropinServer;
+use IPC::Run ();
 use PgoutputExt;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -42,12 +43,17 @@ sub fails
 	return $error->{message_detail};
 }
 
-# A lost slot, the reason of which is in the detail.
+# A lost slot, the reason of which is in the detail: in SQL, and on a replication connection.
 sub lost
 {
 	my ($reason, $slot, %params) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	told_on_page('When it fails', $reason, fails($reason, $slot, %params) // '(no detail)');
+	told_on_page('When it fails', "$reason, SQL", fails($reason, $slot, %params) // '(no detail)');
+	IPC::Run::run(
+		[ 'psql', '-X', '-d', $node->connstr('postgres') . ' replication=database', '-c', qq{START_REPLICATION SLOT "$slot" LOGICAL 0/0 (proto_version '1', publication_names 'p')} ],
+		'>', \my $out, '2>', \my $error);
+	told_on_page('When it fails', "$reason, walsender", $error =~ /^ERROR:\s+(.*)/ ? $1 : $error, '55000');
+	told_on_page('When it fails', "$reason, walsender", $error =~ /^DETAIL:\s+(.*)/m ? $1 : '(no detail)');
 	return;
 }
 
