@@ -10,7 +10,6 @@ use lib $FindBin::RealBin;
 use DropinServer;
 use IPC::Run ();
 use PgoutputExt;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Recipe;
 use ReplicationClient;
