@@ -80,6 +80,22 @@ sub reconnect
 	}
 	$self->set_control;
 	$_->connected foreach @{ $self->{sessions} };
+	$self->align_slots($_) foreach @{ $self->{pairs} };
+	return;
+}
+
+# Brings both slots of a pair to the same place. One that was read on (not peeked)
+# stands elsewhere than the other when only one of the readings failed an assertion;
+# and a server that starts again has forgotten what it had not written down of
+# either.
+sub align_slots
+{
+	my ($self, $pair) = @_;
+	my $furthest = $self->{control}->selectrow_array(q{
+		SELECT max(confirmed_flush_lsn) FROM pg_replication_slots WHERE slot_name = ANY (?)}, undef, [ values %$pair ]);
+	$self->{control}->do(q{
+		SELECT pg_replication_slot_advance(slot_name, ?) FROM pg_replication_slots
+		WHERE slot_name = ANY (?) AND confirmed_flush_lsn < ?}, undef, $furthest, [ values %$pair ], $furthest);
 	return;
 }
 
