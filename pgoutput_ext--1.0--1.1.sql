@@ -62,9 +62,10 @@ WITH server AS MATERIALIZED (
 		   'slot ' || quote_ident(s.slot_name) AS title,
 		   s.wal_status = 'lost' OR j ->> 'invalidation_reason' IS NOT NULL
 			   OR coalesce((j ->> 'conflicting')::boolean, false) AS lost,
-		   -- 16 tells of a conflict, but not which
+		   -- 16 calls every lost slot conflicting, and does not say why; only one whose WAL
+		   -- is gone has no restart_lsn
 		   coalesce(j ->> 'invalidation_reason',
-					CASE WHEN (j ->> 'conflicting')::boolean
+					CASE WHEN (j ->> 'conflicting')::boolean AND s.restart_lsn IS NOT NULL
 						 THEN 'it conflicted with recovery (rows_removed or wal_level_insufficient)'
 						 ELSE 'the WAL it needs is gone' END) AS reason,
 		   (j ->> 'inactive_since')::timestamptz AS inactive_since,
