@@ -68,9 +68,8 @@ if ($major >= 17)
 {
 	$target->do('ALTER SUBSCRIPTION s DISABLE');
 	idle();
-	$target->do('ALTER SUBSCRIPTION s SET (slot_name = NONE)');
 	$target->do('ALTER SUBSCRIPTION s SET (failover = false)');
-	$target->do(q{ALTER SUBSCRIPTION s SET (slot_name = 'copied')});
+	$node->safe_psql('postgres', 'ALTER_REPLICATION_SLOT copied (FAILOVER true)', replication => 'database');
 	is_deeply([ found('copied', 27) ],
 		['warning: subscription s has failover = false, but slot copied of this server has true: if it reads that one, standbys synchronize the slot nevertheless'], 'failover of the slot alone');
 	is($dbh->selectrow_array(q{SELECT failover FROM pg_replication_slots WHERE slot_name = 'copied'}), 1, 'failover of the slot alone: the server says so');
