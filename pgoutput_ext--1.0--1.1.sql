@@ -800,7 +800,10 @@ SELECT 45, 'warning', 'table ' || r.relid::regclass,
 			THEN 'ALTER INDEX ' || invalid_key::regclass || ' ATTACH PARTITION ... (the primary key of each partition that lacks it), or '
 			WHEN is_deferrable
 			THEN 'ALTER TABLE ' || r.relid::regclass || ' REPLICA IDENTITY USING INDEX ... (unique, not deferrable, of NOT NULL columns), or '
-			WHEN invalid_key IS NOT NULL THEN ''
+			-- the primary key of a partition is in the way of one of the root
+			WHEN invalid_key IS NOT NULL OR EXISTS (
+				SELECT FROM descent d JOIN pg_index x ON x.indrelid = d.relid
+				WHERE d.ancestor = r.relid AND d.relid <> r.relid AND x.indisprimary) THEN ''
 			WHEN relreplident <> 'd'
 			THEN 'ALTER TABLE ' || r.relid::regclass || ' ADD PRIMARY KEY (...), REPLICA IDENTITY DEFAULT, or '
 			ELSE 'ALTER TABLE ' || r.relid::regclass || ' ADD PRIMARY KEY (...), or ' END ||
@@ -811,18 +814,26 @@ WHERE r.key IS NULL AND r.relreplident <> 'f'
 UNION ALL
 SELECT 48, 'warning', 'table ' || h.top::regclass,
 	   'has ' || count(DISTINCT h.relid) || CASE WHEN count(DISTINCT h.relid) > 1 THEN ' children' ELSE ' child' END ||
-	   ' by inheritance that ' || min(k.title) || ' does not have, nor will it have later ones',
+	   ' by inheritance that ' || m.title || ' does not have, nor will it have later ones',
 	   CASE WHEN count(DISTINCT h.relid) > 10
-			THEN CASE WHEN bool_or(m.by_name) THEN 'ALTER PUBLICATION ' || min(k.names[1]) || ' DROP TABLE ONLY ' || h.top::regclass || '; ' ELSE '' END ||
-				 'ALTER PUBLICATION ' || min(k.names[1]) || ' ADD TABLE ' || h.top::regclass
-			ELSE 'ALTER PUBLICATION ' || min(k.names[1]) || ' ADD TABLE ' ||
-				 string_agg(DISTINCT 'ONLY ' || h.relid::regclass, ', ') END
+			THEN CASE WHEN m.by_name THEN 'ALTER PUBLICATION ' || m.name || ' DROP TABLE ONLY ' || h.top::regclass || '; ' ELSE '' END ||
+				 'ALTER PUBLICATION ' || m.name || ' ADD TABLE ' || h.top::regclass || m.part
+			ELSE 'ALTER PUBLICATION ' || m.name || ' ADD TABLE ' ||
+				 string_agg(DISTINCT 'ONLY ' || h.relid::regclass || m.part, ', ') END
 FROM heir h
-	 JOIN member m ON m.relid = h.top
-	 -- FOR ALL TABLES has them, but where it was told EXCEPT
-	 JOIN kind k ON k.id = m.kind AND NOT k.puballtables
+	 JOIN (SELECT DISTINCT ON (m.relid) m.relid, m.by_name, k.title, k.names[1] AS name,
+				  -- the children get the same list and filter
+				  coalesce(' (' || (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
+									FROM pg_attribute a
+									WHERE a.attrelid = m.relid AND a.attnum = ANY (m.attnums)) || ')', '') ||
+				  coalesce(' WHERE (' || pg_get_expr(m.filter, m.relid) || ')', '') AS part
+		   FROM member m
+				-- FOR ALL TABLES has them, but where it was told EXCEPT
+				JOIN kind k ON k.id = m.kind AND NOT k.puballtables
+		   WHERE m.relid IN (SELECT top FROM heir)
+		   ORDER BY m.relid, k.names) m ON m.relid = h.top
 WHERE h.relkind = 'r' AND h.relpersistence = 'p'
-GROUP BY h.top
+GROUP BY h.top, m.title, m.name, m.by_name, m.part
 UNION ALL
 SELECT 49, 'note', 'table ' || o.as_relid::regclass,
 	   'has columns that ' || k.title || CASE WHEN cardinality(k.names) > 1 THEN ' do' ELSE ' does' END || ' not publish: ' ||
@@ -859,8 +870,10 @@ WITH expectation (name, pattern, expected) AS (
 		   ('extra_float_digits', '^[123]$', '1')
 )
 SELECT 60, 'warning', 'setting ' || e.name, 'is ' || s.reset_val || ' by default',
-	   'ALTER SYSTEM SET ' || e.name || ' = ' || quote_literal(e.expected) ||
-	   ' and reload, or set it for the client''s role, or use the option value_format'
+	   -- what the server is started with goes before its files
+	   CASE WHEN s.source = 'command line' THEN ''
+			ELSE 'ALTER SYSTEM SET ' || e.name || ' = ' || quote_literal(e.expected) || ' and reload, or ' END ||
+	   'set it for the client''s role, or use the option value_format'
 FROM expectation e JOIN pg_settings s ON lower(s.name) = lower(e.name)
 WHERE s.source NOT IN ('global', 'database', 'user', 'database user', 'client')
 	  AND s.reset_val !~* e.pattern

@@ -354,6 +354,21 @@ foreach my $case ([ 'DateStyle', q{'SQL', 'DMY'}, 'SQL, DMY', 'ISO' ], [ 'Interv
 		$dbh->do("ALTER $of RESET $name");
 	}
 }
+# what the server is started with goes before what ALTER SYSTEM sets
+{
+	my $started = sub {
+		$dbh->disconnect;
+		system('pg_ctl', '-D', $node->data_dir, '-l', $node->logfile, '-o', "-c $_[0]", '-w', 'restart') == 0 or die "the server does not start\n";
+		$node->restart;    # with the same options, which PostgreSQL::Test knows of then
+		$dbh = connect_db($node);
+		return map { "$_->{finding} | $_->{remedy}" } grep { $_->{number} == 60 } check_rows($dbh, publications => ['p']);
+	};
+	is_deeply([ $started->('bytea_output=escape') ], [q{is escape by default | set it for the client's role, or use the option value_format}], 'bytea_output of the command line');
+	is(text_is_good('bytea_output'), 0, "bytea_output of the command line: a session's text says so");
+	$dbh->do(q{ALTER ROLE regress_text SET bytea_output = 'hex'});
+	is(text_is_good('bytea_output'), 1, "bytea_output of the command line, set for the role: a session's text says so");
+	is_deeply([ $started->('bytea_output=hex') ], [], 'bytea_output of the command line: gone');
+}
 $dbh->do('DROP ROLE regress_text');
 
 setting('wal_level', 'replica');
