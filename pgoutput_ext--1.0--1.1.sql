@@ -504,10 +504,14 @@ descent (ancestor, parent, relid, relkind, relpersistence, level) AS (
 -- Keys as clients find rows by them: what the server takes as replica identity.
 
 usable_index AS (
-	SELECT indexrelid, indrelid, indisprimary, indisreplident, indkey, indnkeyatts
+	SELECT indexrelid, indrelid, indisprimary, indisreplident AND indisvalid AS indisreplident, indkey, indnkeyatts
 	FROM pg_index
-	WHERE indisvalid AND indisunique AND indimmediate AND indpred IS NULL
-		  AND (indisprimary OR indisreplident)
+	WHERE indisunique AND indimmediate AND indpred IS NULL AND (indisprimary OR indisreplident)
+		  AND (indisvalid
+			   -- from 18 on the primary key of a partitioned table counts also if not every
+			   -- partition has it
+			   OR indisprimary AND (SELECT version FROM server) >= 180000
+			   AND indrelid IN (SELECT oid FROM pg_class WHERE relkind = 'p'))
 ), index_key AS MATERIALIZED (
 	-- behind the key columns, indkey has those of INCLUDE
 	SELECT i.indrelid AS relid, i.indisprimary, i.indisreplident,

@@ -11,6 +11,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use PgoutputExt;
+use Recipe;
 use ReplicationClient;
 use Test::More;
 
@@ -181,5 +182,13 @@ $other->disconnect;
 $dbh->do('INSERT INTO t VALUES (1)');
 is_deeply($dbh->selectall_arrayref(q{SELECT kind, table_name, inserts FROM reader.pgoutput_ext_traffic('busy', NULL, NULL, 'publication_names', 'p') WHERE inserts > 0}),
 	[ [ 'table', 't', 1 ] ], 'afterwards it can be looked at');
+
+# The statement of docs/OPERATIONS.md. An Insert of (1) is I, OID, N, a count of 2 bytes, t, a length
+# and the digit, 14 bytes; the Relation is R, OID, public\0, t\0, d, a count, flags, a\0, OID and modifier, 28.
+my ($statement) = section('Which table is it?') =~ /^```sql\n(.*?)^```/ms;
+$statement =~ s/'demo'/'busy'/ or die "another slot on the page\n";
+$dbh->do('SET search_path = reader, public');
+is_deeply([ grep { $_->[0] eq 'table' } @{ $dbh->selectall_arrayref($statement) } ],
+	[ [ 'table', 'public', 't', 1, 1, '42 bytes', '28 bytes' ] ], "the page's statement");
 $check->stop;
 done_testing();
