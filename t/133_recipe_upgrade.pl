@@ -24,7 +24,8 @@ my $page = section($title) =~ s/\s+/ /gr;
 my $newer = copy_installation($ENV{NEWER_PG_CONFIG});
 my $library = "$newer->{directory}.so";
 
-my $old = new_node('old');
+# Without checksums, which was the default before 18.
+my $old = new_node('old', initdb => server_major() >= 18 ? ['--no-data-checksums'] : []);
 my $dbh = $old->{dbh};
 $dbh->do('CREATE EXTENSION pgoutput_ext');
 $dbh->do('CREATE TABLE t (a int PRIMARY KEY)');
@@ -61,6 +62,15 @@ sub refuses
 }
 
 $old->stop;
+{
+	my $words = 'old cluster does not use data checksums but the new one does';
+	my ($done, $out) = run_block($check, %run);
+	ok(!$done, 'checksums: refused');
+	like($out, qr/^\Q$words\E$/m, 'checksums: the words');
+	my ($remedy) = $page =~ /`\Q$words\E` \| .*?`("\$OLD_BIN.*?)`/;
+	($done, $out) = run_block({ %$stop, text => $remedy // 'false' }, %run);
+	ok($done, 'checksums: the remedy of the page') or diag($out);
+}
 refuses('not consumed', 'Your installation contains logical replication slots that cannot be upgraded.', 'The slot "changes" has not consumed the WAL yet');
 
 # The slot's client, which runs while the server stops.

@@ -158,7 +158,8 @@ sub new_node
 		allows_streaming => 'logical',
 		extra => [
 			'--encoding', $params{encoding} || 'UTF8',
-			'--locale', $params{locale} || 'C' ]);
+			'--locale', $params{locale} || 'C',
+			@{ $params{initdb} || [] } ]);
 	$node->append_conf(
 		'postgresql.conf', qq{
 shared_buffers = 16MB
