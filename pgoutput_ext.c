@@ -108,6 +108,7 @@ startup_cb(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init)
 	invalidation_subscribe(state);
 	writer_install(ctx, state->options.coalesce_writes);
 	state->prepared_streams_tell = compat_prepared_stream_tells();
+	state->sent_up_to = MyReplicationSlot->data.confirmed_flush;
 	ereport(DEBUG1,
 			(errmsg_internal("pgoutput_ext %s decodes slot \"%s\" of plugin \"%s\" with: %s",
 							 PGOUTPUT_EXT_VERSION,
@@ -412,6 +413,20 @@ message_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn,
 }
 
 /*
+ * Is a transaction that has nothing to send sent all the same, by option
+ * progress_interval?  So that a client which confirms what it receives can
+ * confirm something, long before the WAL that the slot keeps fills the disk.
+ */
+static bool
+progress_is_due(PluginState *state, ReorderBufferTXN *txn)
+{
+	uint64		interval = (uint64) state->options.progress_interval * 1024;
+
+	return interval > 0 && txn->end_lsn > state->sent_up_to &&
+		txn->end_lsn - state->sent_up_to >= interval;
+}
+
+/*
  * Commit.
  */
 static void
@@ -424,6 +439,8 @@ commit_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 
 	if (transaction == NULL)
 		elog(ERROR, "commit of transaction %u that has not begun", txn->xid);
+	if (!transaction->begin_sent && progress_is_due(state, txn))
+		tell_begin(ctx, txn);
 	begin_sent = transaction->begin_sent;
 	compat_update_progress(ctx, !begin_sent, &state->changes);
 	told_end(state, txn);
@@ -437,6 +454,7 @@ commit_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 	OutputPluginPrepareWrite(ctx, true);
 	message_commit(ctx->out, txn, commit_lsn);
 	OutputPluginWrite(ctx, true);
+	state->sent_up_to = txn->end_lsn;
 }
 
 #ifdef HAVE_TWO_PHASE_OPTION
@@ -470,6 +488,7 @@ prepare_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 	OutputPluginPrepareWrite(ctx, true);
 	message_prepare(ctx->out, txn, prepare_lsn);
 	OutputPluginWrite(ctx, true);
+	state->sent_up_to = txn->end_lsn;
 }
 
 /*
@@ -479,10 +498,13 @@ static void
 commit_prepared_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 				   XLogRecPtr commit_lsn)
 {
-	compat_update_progress(ctx, false, &plugin_state(ctx)->changes);
+	PluginState *state = plugin_state(ctx);
+
+	compat_update_progress(ctx, false, &state->changes);
 	OutputPluginPrepareWrite(ctx, true);
 	message_commit_prepared(ctx->out, txn, commit_lsn);
 	OutputPluginWrite(ctx, true);
+	state->sent_up_to = txn->end_lsn;
 }
 
 /*
@@ -492,10 +514,13 @@ static void
 rollback_prepared_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 					 XLogRecPtr prepare_end_lsn, TimestampTz prepare_time)
 {
-	compat_update_progress(ctx, false, &plugin_state(ctx)->changes);
+	PluginState *state = plugin_state(ctx);
+
+	compat_update_progress(ctx, false, &state->changes);
 	OutputPluginPrepareWrite(ctx, true);
 	message_rollback_prepared(ctx->out, txn, prepare_end_lsn, prepare_time);
 	OutputPluginWrite(ctx, true);
+	state->sent_up_to = txn->end_lsn;
 }
 
 /*
@@ -511,6 +536,7 @@ stream_prepare_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 	OutputPluginPrepareWrite(ctx, true);
 	message_stream_prepare(ctx->out, txn, prepare_lsn);
 	OutputPluginWrite(ctx, true);
+	state->sent_up_to = txn->end_lsn;
 
 	if (state->prepared_streams_tell)
 		told_stream_committed(state, txn);
@@ -585,6 +611,7 @@ stream_commit_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 	OutputPluginPrepareWrite(ctx, true);
 	message_stream_commit(ctx->out, txn, commit_lsn);
 	OutputPluginWrite(ctx, true);
+	state->sent_up_to = txn->end_lsn;
 
 	told_stream_committed(state, txn);
 	metadata_committed(ctx, txn);

@@ -49,6 +49,13 @@ SELECT peek('generated_columns', 'virtual');
 SELECT peek('partition_root', 'true');
 SELECT peek('empty_transactions', 'on');
 SELECT peek('value_format', 'iso');
+SELECT peek('progress_interval', '');
+SELECT peek('progress_interval', '0');
+SELECT peek('progress_interval', '-1MB');
+SELECT peek('progress_interval', '100B');
+SELECT peek('progress_interval', '64 MiB');
+SELECT peek('progress_interval', '2TB');
+SELECT peek('progress_interval', 'on');
 SELECT peek('split_key_updates', 'yes');
 \echo :SQLSTATE
 SELECT peek('relation_metadata', '2');

@@ -68,6 +68,7 @@ typedef struct PluginState
 	/* transaction.c, told.c */
 	bool		prepared_streams_tell;	/* see quirks.h */
 	uint64		stream_count;	/* streamed transactions so far */
+	XLogRecPtr	sent_up_to;		/* end of the last transaction that was sent */
 	struct TransactionState *spare_transaction; /* of one that has ended */
 
 	struct Metadata *metadata;	/* NULL unless the client asked for any */

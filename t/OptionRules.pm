@@ -18,6 +18,7 @@ my %default = (
 	generated_columns => 'publication',
 	partition_root => 'publication',
 	empty_transactions => 'server',
+	progress_interval => 'off',
 	split_key_updates => 'off',
 	value_format => 'session',
 	map { $_ => 'off' } @frames);
@@ -49,6 +50,7 @@ sub draw
 	$self->{split_key_updates} = 'on' if $want->();
 	$self->{value_format} = 'canonical' if $want->();
 	$self->{empty_transactions} = pick(qw(skip send)) if $want->();
+	$self->{progress_interval} = pick('1kB', '10kB', '1MB') if $want->();
 	$self->{missing_publication} = pick(qw(error warn skip)) if $want->();
 	$self->{missing_identity} = pick(qw(error warn)) if $want->();
 	$self->{messages} = 1 if rand() < 0.7;

@@ -36,6 +36,7 @@ typedef enum OptionKind
 	OPTION_ORIGIN,
 	OPTION_BOOL,
 	OPTION_ENUM,
+	OPTION_SIZE,				/* in kB, 0 for off */
 	OPTION_TABLES,
 	OPTION_COLUMNS,
 	OPTION_PREFIXES,
@@ -136,6 +137,9 @@ static const OptionDef option_table[] =
 	{"empty_transactions", GROUP_POLICY, OPTION_ENUM,
 		MEMBER(empty_transactions), "server, skip, send", "server", NULL,
 	"Whether transactions with nothing to send are sent."},
+	{"progress_interval", GROUP_POLICY, OPTION_SIZE,
+		MEMBER(progress_interval), NULL, "off", NULL,
+	"Send an empty transaction after that much WAL without one that was sent."},
 	{"split_key_updates", GROUP_POLICY, OPTION_BOOL,
 		MEMBER(split_key_updates), NULL, "off", NULL,
 	"Send an UPDATE of the key as Delete and Insert."},
@@ -281,6 +285,26 @@ parse_enum(const OptionDef *def, const char *value)
 			 errhint("Valid values are: %s.", def->values)));
 }
 
+/* "off", or a size as the server's settings take it; without a unit in kB. */
+static int
+parse_size(const OptionDef *def, const char *value)
+{
+	int			size;
+	const char *hint = NULL;
+
+	if (pg_strcasecmp(value, "off") == 0)
+		return 0;
+	if (parse_int(value, &size, GUC_UNIT_KB, &hint) && size > 0)
+		return size;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid value for option \"%s\": \"%s\"",
+					def->name, value),
+			 errdetail("%s", def->description),
+			 errhint("%s", hint ? _(hint) :
+					 "Valid values are: off, or a size of at least 1kB.")));
+}
+
 static List *
 parse_list(const OptionDef *def, const char *value)
 {
@@ -349,6 +373,9 @@ parse_option(const OptionDef *def, DefElem *defel, PluginOptions *options)
 			break;
 		case OPTION_ENUM:
 			*(int *) member = parse_enum(def, defGetString(defel));
+			break;
+		case OPTION_SIZE:
+			*(int *) member = parse_size(def, defGetString(defel));
 			break;
 		default:
 			*(List **) member = parse_list(def, defGetString(defel));
@@ -518,6 +545,8 @@ option_values(const OptionDef *def)
 			return def->values;
 		case OPTION_BOOL:
 			return "off, on";
+		case OPTION_SIZE:
+			return "off, or a size";
 		case OPTION_TABLES:
 			return "list of schema.table";
 		case OPTION_COLUMNS:
