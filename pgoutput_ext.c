@@ -420,7 +420,7 @@ message_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn,
 static bool
 progress_is_due(PluginState *state, ReorderBufferTXN *txn)
 {
-	uint64		interval = (uint64) state->options.progress_interval * 1024;
+	uint64		interval = state->options.progress_interval;
 
 	return interval > 0 && txn->end_lsn > state->sent_up_to &&
 		txn->end_lsn - state->sent_up_to >= interval;

@@ -52,9 +52,10 @@ SELECT peek('value_format', 'iso');
 SELECT peek('progress_interval', '');
 SELECT peek('progress_interval', '0');
 SELECT peek('progress_interval', '-1MB');
-SELECT peek('progress_interval', '100B');
+SELECT peek('progress_interval', '0.4B');
 SELECT peek('progress_interval', '64 MiB');
-SELECT peek('progress_interval', '2TB');
+SELECT peek('progress_interval', '1e30');
+SELECT peek('progress_interval', 'NaN');
 SELECT peek('progress_interval', 'on');
 SELECT peek('split_key_updates', 'yes');
 \echo :SQLSTATE

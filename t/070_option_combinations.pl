@@ -23,7 +23,7 @@ my $option_sets = $ENV{PGOUTPUT_EXT_OPTION_SETS} // 24;
 my $node = new_node('combinations');
 my $dbh = $node->{dbh};
 my $reader = connect_db($node, raise => 0);
-my %compared = (reads => 0, items => 0, models => 0, errors => 0, streamed => 0, prepared => 0, frames => 0);
+my %compared = (reads => 0, items => 0, models => 0, errors => 0, streamed => 0, prepared => 0, frames => 0, progress => 0);
 
 # The reader's settings: those that make the stream without options canonical.
 my @canonical = (
@@ -177,23 +177,52 @@ sub check_options
 		$compared{models}++;
 	}
 	check_empty($what, $ours, \@options, $rules, $stream) if rand() < 0.3;
+	check_progress($what, $ours, \@options, $rules, $read)
+	  if $rules->{progress_interval} ne 'off' && ($rules->{empty_transactions} eq 'skip' || $rules->{empty_transactions} eq 'server' && server_major() >= 15);
 	return;
 }
 
-# Empty transactions: sent or not, nothing else differs, message by message.
+# Empty transactions: sent or not, nothing else differs, message by message, but
+# for those that progress_interval adds.
 sub check_empty
 {
 	my ($what, $slot, $options, $rules, $stream) = @_;
-	my %options = @$options;
+	my %options = (@$options, progress_interval => 'off');
 	my @types = map {
 		$options{empty_transactions} = $_;
 		my ($other) = read_stream($slot, %options) or die "$what: no stream with empty_transactions $_\n";
 		join '', grep { !/[SE]/ } @{ $other->{messages} }
 	} qw(skip send);
-	# some of them are sent all the same
-	$types[0] =~ s/BO?M*C//g if $rules->{progress_interval} ne 'off';
 	(my $without = $types[1]) =~ s/BO?M*C//g if !$rules->{messages} && !grep { $rules->{$_} } OptionRules::frames();
 	die "$what: empty transactions are not all that differs:\n  $types[0]\n  $without\n" if defined $without && $types[0] ne $without;
+	return;
+}
+
+# The ends of the transactions that a reading has, as integers.
+sub ends_of
+{
+	my ($read) = @_;
+	my @ends;
+	foreach my $message (map { $_->[2] } @{ $read->{rows} })
+	{
+		push @ends, $1 if $message =~ /^[CPKrp].{9}(.{8})/s || $message =~ /^c.{13}(.{8})/s;
+	}
+	return map { unpack 'Q>', $_ } @ends;
+}
+
+# The transactions that progress_interval adds, to the byte.
+sub check_progress
+{
+	my ($what, $slot, $options, $rules, $read) = @_;
+	my %off = (@$options, progress_interval => 'off', empty_transactions => 'skip');
+	my %all = (%off, empty_transactions => 'send', missing_identity => 'skip', unchanged_toast => 'marker');
+	delete @all{qw(include_origins exclude_origins)};
+	my ($mark) = $reader->selectrow_array("SELECT confirmed_flush_lsn - '0/0' FROM pg_replication_slots WHERE slot_name = ?", undef, $slot);
+	my ($something, $all) = map { (read_stream($slot, %$_))[1] } \%off, \%all;
+	my @want = $rules->sent_ends($mark, [ ends_of($all) ], [ ends_of($something) ]);
+	my @have = ends_of($read);
+	die "$what: ends of transactions: expected @want\n  got @have\n" if "@want" ne "@have";
+	$compared{progress} += @have - ends_of($something);
 	return;
 }
 

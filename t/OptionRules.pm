@@ -50,7 +50,7 @@ sub draw
 	$self->{split_key_updates} = 'on' if $want->();
 	$self->{value_format} = 'canonical' if $want->();
 	$self->{empty_transactions} = pick(qw(skip send)) if $want->();
-	$self->{progress_interval} = pick('1kB', '10kB', '1MB') if $want->();
+	$self->{progress_interval} = pick(1, 500, '2kB', '8kB', '64kB', '1MB') if $want->();
 	$self->{missing_publication} = pick(qw(error warn skip)) if $want->();
 	$self->{missing_identity} = pick(qw(error warn)) if $want->();
 	$self->{messages} = 1 if rand() < 0.7;
@@ -257,6 +257,24 @@ sub apply_truncate
 	}
 	@names = grep { $self->sends_table($_) } @names;
 	return @names ? { %$item, relations => \@names } : ();
+}
+
+# ---- what is sent by progress_interval ------------------------------------------
+
+my %bytes = (off => undef, 1 => 1, 500 => 500, '2kB' => 2048, '8kB' => 8192, '64kB' => 65536, '1MB' => 1048576);
+
+# Which of the transactions that end at the given positions are sent: all that
+# have something to send, others when enough WAL has gone by.
+sub sent_ends
+{
+	my ($self, $mark, $ends, $with_something) = @_;
+	my $interval = $bytes{ $self->{progress_interval} };
+	my %something = map { $_ => 1 } @$with_something;
+	return grep {
+		my $sent = $something{$_} || defined $interval && $_ - $mark >= $interval;
+		$mark = $_ if $sent;
+		$sent;
+	} @$ends;
 }
 
 # ---- binary values ----------------------------------------------------------

@@ -36,7 +36,7 @@ typedef enum OptionKind
 	OPTION_ORIGIN,
 	OPTION_BOOL,
 	OPTION_ENUM,
-	OPTION_SIZE,				/* in kB, 0 for off */
+	OPTION_SIZE,				/* in bytes, 0 for off */
 	OPTION_TABLES,
 	OPTION_COLUMNS,
 	OPTION_PREFIXES,
@@ -285,24 +285,23 @@ parse_enum(const OptionDef *def, const char *value)
 			 errhint("Valid values are: %s.", def->values)));
 }
 
-/* "off", or a size as the server's settings take it; without a unit in kB. */
-static int
+/* "off", which is 0, or bytes, with a unit as the server's settings take it. */
+static uint64
 parse_size(const OptionDef *def, const char *value)
 {
-	int			size;
-	const char *hint = NULL;
+	double		size;
 
 	if (pg_strcasecmp(value, "off") == 0)
 		return 0;
-	if (parse_int(value, &size, GUC_UNIT_KB, &hint) && size > 0)
-		return size;
+	if (parse_real(value, &size, GUC_UNIT_BYTE, NULL) &&
+		size >= 1 && size <= (double) (PG_INT64_MAX / 2))
+		return (uint64) size;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("invalid value for option \"%s\": \"%s\"",
 					def->name, value),
 			 errdetail("%s", def->description),
-			 errhint("%s", hint ? _(hint) :
-					 "Valid values are: off, or a size of at least 1kB.")));
+			 errhint("Valid values are: off, and sizes such as 64MB; the units are B, kB, MB, GB and TB.")));
 }
 
 static List *
@@ -375,7 +374,7 @@ parse_option(const OptionDef *def, DefElem *defel, PluginOptions *options)
 			*(int *) member = parse_enum(def, defGetString(defel));
 			break;
 		case OPTION_SIZE:
-			*(int *) member = parse_size(def, defGetString(defel));
+			*(uint64 *) member = parse_size(def, defGetString(defel));
 			break;
 		default:
 			*(List **) member = parse_list(def, defGetString(defel));

@@ -95,7 +95,7 @@ typedef struct PluginOptions
 	List	   *include_origins;	/* of char * */
 	List	   *exclude_origins;
 	int			empty_transactions;
-	int			progress_interval;	/* in kB of WAL; 0: off */
+	uint64		progress_interval;	/* in bytes of WAL; 0: off */
 	bool		split_key_updates;
 	int			value_format;
 
