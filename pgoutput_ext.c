@@ -35,6 +35,7 @@
 #include "relations/publication.h"
 #include "relations/row_filter.h"
 #include "stream/message.h"
+#include "stream/statistics.h"
 #include "stream/transaction.h"
 #include "stream/writer.h"
 #include "told/told.h"
@@ -109,6 +110,7 @@ startup_cb(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init)
 	writer_install(ctx, state->options.coalesce_writes);
 	state->prepared_streams_tell = compat_prepared_stream_tells();
 	state->sent_up_to = MyReplicationSlot->data.confirmed_flush;
+	statistics_install(ctx);
 	ereport(DEBUG1,
 			(errmsg_internal("pgoutput_ext %s decodes slot \"%s\" of plugin \"%s\" with: %s",
 							 PGOUTPUT_EXT_VERSION,

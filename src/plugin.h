@@ -71,6 +71,10 @@ typedef struct PluginState
 	XLogRecPtr	sent_up_to;		/* end of the last transaction that was sent */
 	struct TransactionState *spare_transaction; /* of one that has ended */
 
+	struct Statistics *statistics;	/* NULL unless they are logged */
+	uint64		plans_built;	/* for them */
+	uint64		invalidations;
+
 	struct Metadata *metadata;	/* NULL unless the client asked for any */
 
 	/* tuple.c: the old and the new tuple, and their columns */

@@ -21,6 +21,7 @@ my %default = (
 	progress_interval => 'off',
 	split_key_updates => 'off',
 	value_format => 'session',
+	log_statistics => 'off',
 	map { $_ => 'off' } @frames);
 
 sub frames { return @frames }
@@ -49,6 +50,7 @@ sub draw
 	$self->{partition_root} = pick(qw(always never publication)) if $want->();
 	$self->{split_key_updates} = 'on' if $want->();
 	$self->{value_format} = 'canonical' if $want->();
+	$self->{log_statistics} = pick(0, '1h') if $want->();
 	$self->{empty_transactions} = pick(qw(skip send)) if $want->();
 	$self->{progress_interval} = pick(1, 500, '2kB', '8kB', '64kB', '1MB') if $want->();
 	$self->{missing_publication} = pick(qw(error warn skip)) if $want->();

@@ -37,6 +37,7 @@ typedef enum OptionKind
 	OPTION_BOOL,
 	OPTION_ENUM,
 	OPTION_SIZE,				/* in bytes, 0 for off */
+	OPTION_TIME,				/* in ms, -1 for off */
 	OPTION_TABLES,
 	OPTION_COLUMNS,
 	OPTION_PREFIXES,
@@ -146,6 +147,9 @@ static const OptionDef option_table[] =
 	{"value_format", GROUP_POLICY, OPTION_ENUM,
 		MEMBER(value_format), "session, canonical", "session", NULL,
 	"Whether text values follow the session's settings."},
+	{"log_statistics", GROUP_POLICY, OPTION_TIME,
+		MEMBER(log_statistics), NULL, "off", NULL,
+	"Log what the session has done, at most this often and at its end."},
 
 	{"relation_metadata", GROUP_METADATA, OPTION_BOOL,
 		MEMBER(relation_metadata), NULL, "off", NULL,
@@ -304,6 +308,26 @@ parse_size(const OptionDef *def, const char *value)
 			 errhint("Valid values are: off, and sizes such as 64MB; the units are B, kB, MB, GB and TB.")));
 }
 
+/* "off", or a time as the server's settings take it; without a unit in ms. */
+static int
+parse_time(const OptionDef *def, const char *value)
+{
+	int			time;
+	const char *hint = NULL;
+
+	if (pg_strcasecmp(value, "off") == 0)
+		return -1;
+	if (parse_int(value, &time, GUC_UNIT_MS, &hint) && time >= 0)
+		return time;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid value for option \"%s\": \"%s\"",
+					def->name, value),
+			 errdetail("%s", def->description),
+			 errhint("%s", hint ? _(hint) :
+					 "Valid values are: off, or a time; 0 stands for each transaction's end.")));
+}
+
 static List *
 parse_list(const OptionDef *def, const char *value)
 {
@@ -375,6 +399,9 @@ parse_option(const OptionDef *def, DefElem *defel, PluginOptions *options)
 			break;
 		case OPTION_SIZE:
 			*(uint64 *) member = parse_size(def, defGetString(defel));
+			break;
+		case OPTION_TIME:
+			*(int *) member = parse_time(def, defGetString(defel));
 			break;
 		default:
 			*(List **) member = parse_list(def, defGetString(defel));
@@ -457,6 +484,7 @@ options_parse(List *defelems, List *setting, PluginOptions *options)
 
 	memset(options, 0, sizeof(*options));
 	options->coalesce_writes = true;
+	options->log_statistics = -1;
 
 	foreach(lc, defelems)
 	{
@@ -546,6 +574,8 @@ option_values(const OptionDef *def)
 			return "off, on";
 		case OPTION_SIZE:
 			return "off, or a size";
+		case OPTION_TIME:
+			return "off, or a time";
 		case OPTION_TABLES:
 			return "list of schema.table";
 		case OPTION_COLUMNS:

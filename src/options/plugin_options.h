@@ -98,6 +98,7 @@ typedef struct PluginOptions
 	uint64		progress_interval;	/* in bytes of WAL; 0: off */
 	bool		split_key_updates;
 	int			value_format;
+	int			log_statistics; /* in ms; below 0: off */
 
 	/* metadata */
 	bool		relation_metadata;

@@ -72,6 +72,7 @@ relation_invalidated(Datum arg, Oid relid)
 		PluginState *state = dlist_container(PluginState, node, iter.cur);
 		KnownRelation *known;
 
+		state->invalidations++;
 		if (!OidIsValid(relid))
 		{
 			state->generation++;
@@ -105,6 +106,7 @@ session_cache_invalidated(PluginState *state, CompatCacheId cache_id,
 	const bool	plans_depend_on_schemas = session_watches_names(state);
 #endif
 
+	state->invalidations++;
 	switch (cache_id)
 	{
 		case PUBLICATIONOID:

@@ -509,6 +509,7 @@ plan_build(PluginState *state, Relation relation)
 
 	plan = plan_find_or_make(state, relation_find_or_make(state, relid));
 	plan_reset(state, plan);
+	state->plans_built++;
 	if (SERVER_FORGETS_WITH_PUBLICATIONS)
 		told_forget(state, &plan->known->told);
 
