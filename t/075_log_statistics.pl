@@ -103,7 +103,7 @@ is_deeply([ lines() ], [ map { line($_ => split / /, $counts) } 'interval', 'ses
 
 # ---- other ends ----------------------------------------------------------------------
 
-$read = read_slot($reader, 's', options => [ standard_options('missing', missing_publication => 'error', log_statistics => '1h') ]);
+$read = read_slot($reader, 's', options => [ standard_options('missing', missing_publication => 'error', empty_transactions => 'skip', log_statistics => '1h') ]);
 like($read->{error}{message_primary}, qr/publication "missing" does not exist/, 'decoding ends in an error');
 is_deeply([ lines() ], [ line(session => 0, 0, 1, 0, 0, 0, 0, 1, 0) ], 'the session that it ended');
 is($reader->selectrow_array('SELECT 1'), 1, 'the server goes on');
