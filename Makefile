@@ -5,6 +5,7 @@
 #   make with_llvm=no                                leaves the bitcode for JIT out
 #   make indent, make indent-check                   the layout, with pg_bsd_indent; make typedefs
 #                                                    first when there is a new type
+#   make dist                                        the archive of a release
 
 # The directory of this file: sources and tests are found by wildcard in it.
 here := $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
@@ -86,6 +87,11 @@ check-server:
 ifneq ($(strip $(REGRESS) $(ISOLATION)),)
 	@PSQL='$(bindir)/psql' sh $(here)/scripts/check-server
 endif
+
+# The archive of a release, of what is committed: .gitattributes says what is in it.
+.PHONY: dist
+dist:
+	git -C $(here) archive --format=zip --prefix=pgoutput_ext-$(version)/ -o '$(CURDIR)/pgoutput_ext-$(version).zip' HEAD
 
 c_sources := $(sort $(wildcard $(here)/*.c $(here)/src/*.[ch] $(here)/src/*/*.[ch] $(here)/test/*.[ch]))
 PG_BSD_INDENT = pg_bsd_indent

@@ -85,6 +85,20 @@ install_server_package() {
 	return $rc
 }
 
+# mirror main|security: the URI that apt itself uses, whatever the format of its
+# sources. A list of mirrors in a file stands for its first.
+mirror() {
+	local uri
+	uri=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 2>/dev/null |
+		awk -v codename="$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" -v kind="$1" '
+			kind == "main" && ($2 == codename || $2 ~ /^(old)?stable$/) { print $1; exit }
+			kind == "security" && $2 ~ /(-security|\/updates)$/ { print $1; exit }')
+	case $uri in
+	mirror+file:*) uri=$(awk '!/^#/ && NF { print $1; exit }' "${uri#mirror+file:}") ;;
+	esac
+	say "${uri%/}"
+}
+
 perl_has() { perl -M"$1" -e 1 2>/dev/null; }
 
 # Can extensions be built with this pg_config?
