@@ -28,9 +28,9 @@ sub found
 	return @found == 1 ? $found[0] : scalar(@found) . " matches in $name";
 }
 
-my $version = found('pgoutput_ext.control', qr/^# Version of the library: (\d+\.\d+\.\d+)$/);
+my $version = found('pgoutput_ext.control', qr/^# Version of the library: (\d+\.\d+\.\d+)$/m);
 like($version, qr/^\d+\.\d+\.\d+$/, 'the control file has a version');
-my $default = found('pgoutput_ext.control', qr/^default_version = '([^']+)'$/);
+my $default = found('pgoutput_ext.control', qr/^default_version = '([^']+)'$/m);
 is($default, $version =~ s/\.\d+$//r, 'the SQL objects have its first two numbers');
 
 my ($changed) = contents('CHANGELOG.md') =~ /^## (\S+)/m;
@@ -64,7 +64,7 @@ SKIP:
 SKIP:
 {
 	skip 'no rpm/ in this tree', 2 unless -d "$tree/rpm";
-	is(found('rpm/pgoutput_ext.spec', qr/^Version:\s+(\S+)$/), $version, 'the spec: the version');
+	is(found('rpm/pgoutput_ext.spec', qr/^Version:\s+(\S+)$/m), $version, 'the spec: the version');
 	my ($entry) = contents('rpm/pgoutput_ext.spec') =~ /^%changelog\n\*.* - (\S+)$/m;
 	like($entry, qr/^\Q$version\E-\d+$/, 'the spec: its first entry');
 }
