@@ -28,7 +28,10 @@ PGFILEDESC = "pgoutput_ext - logical decoding output plugin"
 
 REGRESS = $(patsubst $(here)/sql/%.sql,%,$(sort $(wildcard $(here)/sql/*.sql)))
 ISOLATION = $(patsubst $(here)/specs/%.spec,%,$(sort $(wildcard $(here)/specs/*.spec)))
-TAP_TESTS = $(if $(wildcard $(here)/t/*.pl),1)
+# The archive of a release has none of them.
+ifneq ($(wildcard $(here)/t/*.pl),)
+TAP_TESTS = 1
+endif
 
 version := $(shell sed -n 's/^. Version of the library: //p' $(here)/pgoutput_ext.control)
 PG_CPPFLAGS = -I$(here)/src -DPGOUTPUT_EXT_VERSION='"$(version)"'
