@@ -90,6 +90,13 @@ PG_FUNCTION_INFO_V1(name)
 #define SERVER_TELLS_BEFORE_UNSENT_DELETE true
 #endif
 
+/* 15: columns that a partition's old row lacks have their value by the root, too. */
+#if PG_VERSION_NUM >= 150000
+#define SERVER_LOSES_ADDED_COLUMNS_BY_ROOT false
+#else
+#define SERVER_LOSES_ADDED_COLUMNS_BY_ROOT true
+#endif
+
 /* 15: interval_out writes any number of hours; 14 refuses what no int holds. */
 #if PG_VERSION_NUM >= 150000
 #define INTERVAL_MAX_TIME PG_INT64_MAX

@@ -206,6 +206,18 @@ $text = changes_text($results->{text});
 unlike($text, qr/pg_temp|"mv"|pg_catalog/, 'no transient table and no view');
 is(join(' ', $text =~ /INSERT N:\('(\d)'/g), '2 3 4 5 7 8 9', 'every row that was committed, once');
 
+# ---- rows that are older than a column --------------------------------------------
+
+foreach my $layout ('', 'ALTER TABLE root DROP COLUMN t')
+{
+	$results = run_case($dbh, 'a column added after the row' . ($layout ? ', other layout' : ''), 'older',
+		[ @tree, grep({ $_ } $layout), 'ALTER TABLE leaf_b REPLICA IDENTITY FULL', 'INSERT INTO root (id, k) VALUES (10, 1), (11, 2)', 'CREATE PUBLICATION older FOR TABLE root WITH (publish_via_partition_root)' ],
+		[ 'ALTER TABLE root ADD COLUMN added int DEFAULT 7', 'DELETE FROM root WHERE id = 10', 'UPDATE root SET k = 3 WHERE id = 11' ]);
+	my $old = $major >= 15 ? q{'7'} : 'n';
+	like(changes_text($results->{text}), qr/^DELETE [KO]:\('10', '1', .*$old\)\nUPDATE [KO]:\('11', '2', .*$old\) N:\('11', '3', .*'7'\)$/m, 'its value in old rows: 14 has none');
+	$dbh->do($_) foreach @drop, 'DROP PUBLICATION older';
+}
+
 # ---- many partitions -----------------------------------------------------------
 
 $results = run_case($dbh, 'a hundred partitions, used once', 'hundred',

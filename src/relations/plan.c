@@ -222,6 +222,8 @@ plan_tuple_build(PluginState *state, RelationPlan *plan, Relation relation,
 	tuple = MemoryContextAlloc(state->context, size);
 	tuple->target_changes = plan->target->changes;
 	tuple->direct = direct;
+	tuple->missing_is_null = SERVER_LOSES_ADDED_COLUMNS_BY_ROOT &&
+		target != relation;
 	tuple->nsource = nsource;
 	tuple->nsent = nsent;
 	tuple->source = (SourceColumn *) ((char *) tuple + MAXALIGN(sizeof(TuplePlan)));

@@ -78,6 +78,10 @@ quirk_columns_beside_root(Bitmapset *root_columns)
  * What is not followed: it maps the columns of a partition to those of its root
  * only when it announces both, and without that takes the one for the other.
  *
+ * 14 has null for the columns that were added with a value after an old row was
+ * written, if the row is a partition's and sent as its root's (pgoutput_change();
+ * t/023): SERVER_LOSES_ADDED_COLUMNS_BY_ROOT.
+ *
  * 14 tells the client of the relation of a DELETE that it cannot send for want of
  * an old tuple (pgoutput_change(); t/023): SERVER_TELLS_BEFORE_UNSENT_DELETE.
  *

@@ -100,6 +100,18 @@ next_value(const SourceColumn *column, char **next)
 	return value;
 }
 
+/* The value of a column that a tuple is too old to have. */
+static Datum
+missing_value(PluginState *state, const TuplePlan *plan, int i, bool *isnull)
+{
+	if (plan->missing_is_null)
+	{
+		*isnull = true;
+		return (Datum) 0;
+	}
+	return getmissingattr(state->tuples_desc, i + 1, isnull);
+}
+
 /*
  * tuple_read_columns
  *		Reads the columns of a tuple for tuple_read(), up to the last that the
@@ -125,7 +137,7 @@ tuple_read_columns(PluginState *state, const TuplePlan *plan, int which)
 		values[i] = nulls[i] ? (Datum) 0 : next_value(&plan->source[i], &next);
 	}
 	for (int i = natts; i < plan->nsource; i++)
-		values[i] = getmissingattr(state->tuples_desc, i + 1, &nulls[i]);
+		values[i] = missing_value(state, plan, i, &nulls[i]);
 }
 
 static inline bool
@@ -177,7 +189,7 @@ write_missing(PluginState *state, const TuplePlan *plan, StringInfo out,
 
 		if (column->type == NULL)
 			continue;
-		value = getmissingattr(state->tuples_desc, i + 1, &isnull);
+		value = missing_value(state, plan, i, &isnull);
 		if (isnull)
 			write_null(out);
 		else

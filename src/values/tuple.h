@@ -58,6 +58,7 @@ typedef struct TuplePlan
 {
 	uint64		target_changes; /* of the relation announced, as it was built */
 	bool		direct;
+	bool		missing_is_null;	/* see quirks.h */
 	int			nsource;		/* columns to read, up to the last one sent */
 	int			nsent;
 	SourceColumn *source;
