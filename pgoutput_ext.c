@@ -331,8 +331,20 @@ change_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relation,
 }
 
 /*
- * Truncate.  A partition whose changes are announced as another relation's is
- * left out: that relation is truncated, or not.
+ * Is a relation a part of the one that its changes are announced as?  On 14, a
+ * partition that was detached is still announced as its root, and is none.
+ */
+static bool
+is_part_of_announced(PluginState *state, RelationPlan *plan, Relation relation)
+{
+	return plan->announced_as != plan->relid &&
+		(relation->rd_rel->relispartition ||
+		 state->options.inheritance_root == INHERITANCE_ROOT_ALWAYS);
+}
+
+/*
+ * Truncate.  A part of the relation that its changes are announced as is left
+ * out: that relation is truncated, or not.
  */
 static void
 truncate_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelations,
@@ -353,10 +365,8 @@ truncate_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelations,
 	{
 		RelationPlan *plan = plan_of_relation(state, relations[i]);
 
-		/* one that was detached is still announced as its root on 14 */
 		if (plan == NULL || !plan->truncates ||
-			(plan->announced_as != plan->relid &&
-			 relations[i]->rd_rel->relispartition))
+			is_part_of_announced(state, plan, relations[i]))
 			continue;
 		relids[nrelids++] = plan->relid;
 		tell_begin(ctx, txn);

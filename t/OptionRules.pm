@@ -17,6 +17,7 @@ my %default = (
 	missing_identity => 'skip',
 	generated_columns => 'publication',
 	partition_root => 'publication',
+	inheritance_root => 'never',
 	empty_transactions => 'server',
 	progress_interval => 'off',
 	split_key_updates => 'off',
@@ -48,6 +49,7 @@ sub draw
 	$self->{unchanged_toast} = pick(qw(marker fill fill error)) if $want->();
 	$self->{generated_columns} = pick(qw(stored none publication)) if $want->();
 	$self->{partition_root} = pick(qw(always never publication)) if $want->();
+	$self->{inheritance_root} = 'always' if $want->();
 	$self->{split_key_updates} = 'on' if $want->();
 	$self->{value_format} = 'canonical' if $want->();
 	$self->{log_statistics} = pick(0, '1h') if $want->();

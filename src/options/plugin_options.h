@@ -53,6 +53,12 @@ typedef enum PartitionRoot
 	PARTITION_ROOT_NEVER,
 } PartitionRoot;
 
+typedef enum InheritanceRoot
+{
+	INHERITANCE_ROOT_NEVER,
+	INHERITANCE_ROOT_ALWAYS,
+} InheritanceRoot;
+
 typedef enum EmptyTransactions
 {
 	EMPTY_TRANSACTIONS_SERVER,
@@ -87,6 +93,7 @@ typedef struct PluginOptions
 	int			missing_identity;
 	int			generated_columns;
 	int			partition_root;
+	int			inheritance_root;
 	List	   *include_tables; /* name patterns, see pattern.h */
 	List	   *exclude_tables;
 	List	   *exclude_columns;

@@ -59,6 +59,7 @@ session_watches_roots(PluginState *state)
 {
 	return state->options.split_key_updates ||
 		state->options.missing_identity != MISSING_IDENTITY_SKIP ||
+		state->options.inheritance_root != INHERITANCE_ROOT_NEVER ||
 		session_watches_names(state);
 }
 

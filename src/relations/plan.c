@@ -20,6 +20,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "relations/inheritance.h"
 #include "relations/invalidation.h"
 #include "options/pattern.h"
 #include "options/setting.h"
@@ -490,6 +491,25 @@ plan_ask_publications(PluginState *state, RelationPlan *plan,
 }
 
 /*
+ * Has changes of a child by INHERITS announced as those of its topmost parent,
+ * by option inheritance_root.  Which rows and columns are sent stays what the
+ * publications say of the child.
+ */
+static void
+plan_follow_inheritance(PluginState *state, RelationPlan *plan,
+						Relation relation, PublishedAs *published)
+{
+	Oid			root = inheritance_root(state, relation);
+
+	if (relation->rd_rel->relispartition)
+		return;
+	published->announced = plan->announced_as = root;
+	plan->target = relation_find_or_make(state, root);
+	/* also where what was told outlives the plan: the name may be another */
+	told_forget(state, &plan->known->told);
+}
+
+/*
  * plan_build
  *		Builds the plan of a relation; NULL if it can never be published.
  *
@@ -523,6 +543,10 @@ plan_build(PluginState *state, Relation relation)
 	plan->generation = 0;
 
 	plan_ask_publications(state, plan, relation, &published);
+	if (state->options.inheritance_root == INHERITANCE_ROOT_ALWAYS &&
+		(published.actions.pubinsert || published.actions.pubupdate ||
+		 published.actions.pubdelete || published.actions.pubtruncate))
+		plan_follow_inheritance(state, plan, relation, &published);
 
 	/* like pgoutput, only for rows: to open them can scan catalogs */
 	if (published.actions.pubinsert || published.actions.pubupdate ||
