@@ -331,18 +331,6 @@ change_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relation,
 }
 
 /*
- * Is a relation a part of the one that its changes are announced as?  On 14, a
- * partition that was detached is still announced as its root, and is none.
- */
-static bool
-is_part_of_announced(PluginState *state, RelationPlan *plan, Relation relation)
-{
-	return plan->announced_as != plan->relid &&
-		(relation->rd_rel->relispartition ||
-		 state->options.inheritance_root == INHERITANCE_ROOT_ALWAYS);
-}
-
-/*
  * Truncate.  A part of the relation that its changes are announced as is left
  * out: that relation is truncated, or not.
  */
@@ -366,7 +354,7 @@ truncate_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelations,
 		RelationPlan *plan = plan_of_relation(state, relations[i]);
 
 		if (plan == NULL || !plan->truncates ||
-			is_part_of_announced(state, plan, relations[i]))
+			plan_is_part(state, plan, relations[i]))
 			continue;
 		relids[nrelids++] = plan->relid;
 		tell_begin(ctx, txn);
@@ -384,18 +372,6 @@ truncate_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelations,
 	forget_change(state);
 }
 
-/* Is a message with this prefix sent? */
-static bool
-prefix_is_wanted(const PluginOptions *options, const char *prefix)
-{
-	if (!options->messages)
-		return false;
-	if (options->message_prefixes &&
-		!prefix_list_matches(options->message_prefixes, prefix))
-		return false;
-	return !prefix_list_matches(options->exclude_message_prefixes, prefix);
-}
-
 /*
  * Message.  One that is not transactional has no transaction to begin.
  */
@@ -408,7 +384,9 @@ message_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn,
 	TransactionId xid = InvalidTransactionId;
 
 	compat_progress_after_change(ctx, &state->changes);
-	if (!prefix_is_wanted(&state->options, prefix))
+	if (!state->options.messages ||
+		!prefix_lists_want(state->options.message_prefixes,
+						   state->options.exclude_message_prefixes, prefix))
 		return;
 	if (transactional)
 	{
@@ -422,20 +400,6 @@ message_cb(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn,
 	OutputPluginPrepareWrite(ctx, true);
 	message_message(ctx->out, xid, transactional, lsn, prefix, content, length);
 	OutputPluginWrite(ctx, true);
-}
-
-/*
- * Is a transaction that has nothing to send sent all the same, by option
- * progress_interval?  So that a client which confirms what it receives can
- * confirm something, long before the WAL that the slot keeps fills the disk.
- */
-static bool
-progress_is_due(PluginState *state, ReorderBufferTXN *txn)
-{
-	uint64		interval = state->options.progress_interval;
-
-	return interval > 0 && txn->end_lsn > state->sent_up_to &&
-		txn->end_lsn - state->sent_up_to >= interval;
 }
 
 /*

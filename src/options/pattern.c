@@ -288,7 +288,7 @@ pattern_equal(const NamePattern *a, const NamePattern *b)
 }
 
 /* Does one of the prefixes match the string? */
-bool
+static bool
 prefix_list_matches(List *prefixes, const char *string)
 {
 	ListCell   *lc;
@@ -302,6 +302,14 @@ prefix_list_matches(List *prefixes, const char *string)
 			return true;
 	}
 	return false;
+}
+
+/* Is a string wanted by its prefix?  No list to include it is one of all. */
+bool
+prefix_lists_want(List *include, List *exclude, const char *string)
+{
+	return (include == NIL || prefix_list_matches(include, string)) &&
+		!prefix_list_matches(exclude, string);
 }
 
 /* Is the name in a list of char *? */

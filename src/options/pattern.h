@@ -49,7 +49,8 @@ extern bool pattern_parse(const char *list, int nparts, List **patterns);
 extern bool pattern_list_matches(List *patterns, int nparts,
 								 const char *const *names);
 extern bool pattern_equal(const NamePattern *a, const NamePattern *b);
-extern bool prefix_list_matches(List *prefixes, const char *string);
+extern bool prefix_lists_want(List *include, List *exclude,
+							  const char *string);
 extern bool name_list_contains(List *names, const char *name);
 
 #endif							/* PGOUTPUT_EXT_PATTERN_H */

@@ -77,19 +77,15 @@ report_several_parents(Oid relid, List *parents)
 /*
  * inheritance_root
  *		The OID of the topmost parent of a relation by INHERITS, its own if it
- *		has none.  A partition has none: partition_root is about its ancestors.
+ *		has none.  The relation is no partition.
  *
  * Each on the way counts as a root, whose changes make plans stale.  Raises an
  * error where there are several parents.  Catalogs are read in the current
  * memory context.
  */
 Oid
-inheritance_root(PluginState *state, Relation relation)
+inheritance_root(PluginState *state, Oid relid)
 {
-	Oid			relid = RelationGetRelid(relation);
-
-	if (relation->rd_rel->relispartition)
-		return relid;
 	for (;;)
 	{
 		List	   *parents = parents_of(relid);

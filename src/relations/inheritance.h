@@ -9,8 +9,7 @@
 #define PGOUTPUT_EXT_INHERITANCE_H
 
 #include "plugin.h"
-#include "utils/rel.h"
 
-extern Oid	inheritance_root(PluginState *state, Relation relation);
+extern Oid	inheritance_root(PluginState *state, Oid relid);
 
 #endif							/* PGOUTPUT_EXT_INHERITANCE_H */

@@ -493,20 +493,22 @@ plan_ask_publications(PluginState *state, RelationPlan *plan,
 /*
  * Has changes of a child by INHERITS announced as those of its topmost parent,
  * by option inheritance_root.  Which rows and columns are sent stays what the
- * publications say of the child.
+ * publications say of the child.  Partitions are partition_root's.
  */
 static void
 plan_follow_inheritance(PluginState *state, RelationPlan *plan,
 						Relation relation, PublishedAs *published)
 {
-	Oid			root = inheritance_root(state, relation);
+	Oid			root;
 
 	if (relation->rd_rel->relispartition)
 		return;
+	root = inheritance_root(state, plan->relid);
 	published->announced = plan->announced_as = root;
 	plan->target = relation_find_or_make(state, root);
 	/* also where what was told outlives the plan: the name may be another */
-	told_forget(state, &plan->known->told);
+	if (root != plan->relid)
+		told_forget(state, &plan->known->told);
 }
 
 /*

@@ -70,6 +70,18 @@ plan_open_target(const RelationPlan *plan, Relation relation)
 }
 
 /*
+ * Is a relation a part of the one that its changes are announced as?  On 14, a
+ * partition that was detached is still announced as its root, and is none.
+ */
+static inline bool
+plan_is_part(PluginState *state, const RelationPlan *plan, Relation relation)
+{
+	return plan->announced_as != plan->relid &&
+		(relation->rd_rel->relispartition ||
+		 state->options.inheritance_root == INHERITANCE_ROOT_ALWAYS);
+}
+
+/*
  * The plan of a relation, up to date.  Builds it if need be, which reads
  * catalogs and may raise what the server's pgoutput raises.
  */

@@ -28,7 +28,7 @@ typedef struct ToldRelation
 typedef struct KnownRelation
 {
 	Oid			relid;			/* hash key */
-	bool		is_root;		/* partitions are announced as it */
+	bool		is_root;		/* others are announced as it, or as its root */
 	uint64		changes;		/* counts its invalidations */
 	ToldRelation told;
 	struct RelationPlan *plan;	/* NULL until it is built first */

@@ -112,6 +112,23 @@ transaction_end(PluginState *state, ReorderBufferTXN *txn)
 }
 
 /*
+ * progress_is_due
+ *		Is a transaction that has nothing to send sent all the same, by option
+ *		progress_interval?
+ *
+ * So that a client which confirms what it receives can confirm something, long
+ * before the WAL that the slot keeps fills the disk.
+ */
+bool
+progress_is_due(PluginState *state, ReorderBufferTXN *txn)
+{
+	uint64		interval = state->options.progress_interval;
+
+	return interval > 0 && txn->end_lsn > state->sent_up_to &&
+		txn->end_lsn - state->sent_up_to >= interval;
+}
+
+/*
  * origin_is_wanted
  *		May what has this replication origin be sent, by options
  *		include_origins and exclude_origins?

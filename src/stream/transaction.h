@@ -39,6 +39,7 @@ extern TransactionState *transaction_start(LogicalDecodingContext *ctx,
 										   ReorderBufferTXN *txn,
 										   bool streamed);
 extern void transaction_end(PluginState *state, ReorderBufferTXN *txn);
+extern bool progress_is_due(PluginState *state, ReorderBufferTXN *txn);
 extern bool origin_is_wanted(PluginState *state, ReorderBufferTXN *txn,
 							 ReplOriginId origin);
 extern ReplOriginId transaction_message_origin(PluginState *state,
