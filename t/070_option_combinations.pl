@@ -233,7 +233,8 @@ sub check_defaults
 	my %options = @options;
 	set(@canonical);
 	set([ logical_decoding_work_mem => '64kB' ], $odd[ rand @odd ]) if $options{streaming};
-	my ($difference) = compare_slots($reader, $slots, options => \@options, options_ours => [ @options, OptionRules::defaults() ]);
+	my ($difference, $result) = compare_slots($reader, $slots, options => \@options, options_ours => [ @options, OptionRules::defaults() ]);
+	ServerAssertions::restore_session($dbh) if $result->{assertion};
 	die "seed $seed, options @options and all defaults: $difference\n" if defined $difference;
 	$compared{reads}++;
 	return;

@@ -21,8 +21,17 @@ my (%explained, %connections, @replaced);
 sub remember
 {
 	my ($dbh, $node, %params) = @_;
-	$connections{ refaddr $dbh } = { node => $node, params => \%params };
+	my $connection = $connections{ refaddr $dbh } = { node => $node, params => \%params };
+	$connection->{checkpointer} = checkpointer($dbh) if enabled($dbh);
 	return;
+}
+
+# The server's checkpointer, which is another one when the server has ended all its
+# processes and started again; undef for those who may not see it.
+sub checkpointer
+{
+	my ($dbh) = @_;
+	return scalar $dbh->selectrow_array(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'});
 }
 
 sub node
@@ -59,7 +68,8 @@ sub failed
 }
 
 # Puts a new session in the place of a lost one, whoever holds the handle, as soon
-# as the server takes connections again.
+# as the server takes connections again. One that it takes before it has noticed is
+# ended with all others.
 sub restore_session
 {
 	my ($dbh, $settings) = @_;
@@ -67,7 +77,13 @@ sub restore_session
 	my %kept = map { $_ => $dbh->{$_} } qw(RaiseError PrintWarn);
 	my $until = time + 120;
 	my $new;
-	until ($new = eval { PgoutputExt::connect_db($connection->{node}, %{ $connection->{params} }) })
+	my $old = $connection->{checkpointer};
+	until ($new = eval {
+			my $try = PgoutputExt::connect_db($connection->{node}, %{ $connection->{params} });
+			$connection->{checkpointer} = checkpointer($try);
+			die "it has not noticed yet\n" if defined $old && ($connection->{checkpointer} // $old) == $old;
+			$try
+		})
 	{
 		die "the server does not come back: $@" if time > $until;
 		Time::HiRes::sleep(0.1);
